@@ -1,0 +1,351 @@
+"""Claims are data; checks decide them; verdicts are computed, never typed."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from checks.finding import PROVED, REFUTED, UNDECIDED, Finding, undecided
+
+if TYPE_CHECKING:
+    from checks.evidence import Evidence
+
+TOPICS = ("recharge",)
+METHODS = ("kernel", "symbolic", "exact", "smt", "certified", "statistical", "reproduced")
+SCOPES = ("general", "instances")
+PROVENANCES = ("stated", "reconstructed", "ours")
+EFFORTS = ("quick", "full")
+VERDICTS = (
+    "holds",
+    "holds as corrected",
+    "supported",
+    "open",
+    "undecided",
+    "not reproduced",
+    "refuted",
+    "not run",
+)
+TRUE_VERDICTS = ("holds", "holds as corrected")
+MAX_ALPHA = 1e-6
+
+Numbers = dict[str, str]
+
+
+class NotRun(Exception):
+    """Raised by a check whose tool is missing; the message names the tool."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a statement comes from.
+
+    Attributes
+    ----------
+    key : str
+        Key in ``references.bib``.
+    where : str
+        Number of the theorem or section there.
+    provenance : {"stated", "reconstructed", "ours"}
+        Printed there; rebuilt because the display is lost; or beyond the source.
+    """
+
+    key: str
+    where: str
+    provenance: str = "stated"
+
+    def __post_init__(self) -> None:
+        if self.provenance not in PROVENANCES:
+            raise ValueError(f"provenance = {self.provenance!r}: must be one of {PROVENANCES}")
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What the source says where it differs from what is true.
+
+    Attributes
+    ----------
+    numbers : dict
+        The printed numbers, judged by the same checks as the claimed ones.
+    says : str
+        The printed statement, in a line of our own words.
+    correct : str
+        What is true instead, in a line.
+    """
+
+    numbers: Numbers
+    says: str
+    correct: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """One way to decide a claim: a judge, its method and scope, and its false numbers."""
+
+    claim: Claim
+    judge: Callable[..., Finding]
+    method: str
+    scope: str
+    false: tuple[Numbers, ...]
+    part: str
+    uses: tuple[Evidence, ...]
+    alpha: float
+
+    @property
+    def name(self) -> str:
+        return self.judge.__name__
+
+    @property
+    def summary(self) -> str:
+        """First paragraph of the judge's docstring, as one line."""
+        return " ".join((inspect.getdoc(self.judge) or "").split("\n\n")[0].split())
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the numbers that the judge looks at."""
+        names = list(inspect.signature(self.judge).parameters)
+        return tuple(names[len(self.uses) :])
+
+    def decide(self, numbers: Mapping[str, str], evidence: Sequence[Any] = ()) -> Finding:
+        """Judge one set of numbers (those the judge does not look at are ignored)."""
+        arguments = {name: numbers[name] for name in self.parameters}
+        return self.judge(*evidence, **arguments)
+
+
+@dataclass(eq=False)
+class Claim:
+    """A statement of the book.
+
+    Parameters
+    ----------
+    id : str
+        ``topic.snake_case_name``; used in the registry, the theorem's label, the baseline, the URL.
+    title : str
+        One sentence. ``<<name>>`` is replaced by the claimed number of that name.
+    statement : str
+        LaTeX (Markdown with ``$``) with all hypotheses; same placeholders.
+    source : Source
+    claimed : dict of str to str
+        The numbers (or named variants) claimed, as exact text.
+    rests_on : sequence of str
+        Ids of the claims that the proof uses.
+    parts : dict of str to str
+        What must be proved in general for the claim to hold; by default one part, the statement.
+    as_printed : Printed, optional
+        What the source prints where that is wrong.
+    open : str
+        The reason why the claim (or a named rest of it) has no proof; empty when it has one.
+    uncovered : str
+        What no check of the claim reaches; shown on its card.
+    kind : str
+        The kind of box that states it in the book (``theorem``, ``lemma``, ``proposition``, ...).
+    """
+
+    id: str
+    title: str
+    statement: str
+    source: Source
+    claimed: Numbers = field(default_factory=dict)
+    rests_on: Sequence[str] = ()
+    parts: Mapping[str, str] = field(default_factory=lambda: {"statement": ""})
+    as_printed: Printed | None = None
+    open: str = ""
+    uncovered: str = ""
+    kind: str = "theorem"
+    checks: list[Check] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z]+\.[a-z0-9_]+", self.id):
+            raise ValueError(f"id = {self.id!r}: must read topic.snake_case_name")
+        if self.id in _REGISTRY:
+            raise ValueError(f"id = {self.id!r}: is already taken")
+        for name in re.findall(r"<<(\w+)>>", self.title + self.statement):
+            if name not in self.claimed:
+                raise ValueError(f"claimed: {self.id} names <<{name}>> but does not claim it")
+        if self.as_printed and not set(self.as_printed.numbers) <= set(self.claimed):
+            raise ValueError(f"as_printed: names of {self.id} must be among {set(self.claimed)}")
+        _REGISTRY[self.id] = self
+
+    @property
+    def topic(self) -> str:
+        return self.id.split(".")[0]
+
+    @property
+    def label(self) -> str:
+        """The label of the theorem in the book."""
+        return self.id.replace(".", "-").replace("_", "-")
+
+    def fill(self, text: str) -> str:
+        """Put the claimed numbers in the place of ``<<name>>``."""
+        return re.sub(r"<<(\w+)>>", lambda match: self.claimed[match[1]], text)
+
+    def check(
+        self,
+        *,
+        method: str,
+        scope: str,
+        false: Numbers | Sequence[Numbers],
+        part: str | None = None,
+        uses: Evidence | Sequence[Evidence] = (),
+        alpha: float = 0.0,
+    ) -> Callable[[Callable[..., Finding]], Callable[..., Finding]]:
+        """Register a judge. Its parameters, after the evidence it uses, are names of numbers.
+
+        Parameters
+        ----------
+        method : str
+            One of ``METHODS``.
+        scope : {"general", "instances"}
+        false : dict, or sequence of dicts
+            The nearest false statement(s), as changes to the claimed numbers; each must be refuted.
+        part : str, optional
+            The part of the claim it decides (by default the only one).
+        uses : Evidence, or sequence of them
+            Passed to the judge first, in this order.
+        alpha : float
+            Probability of a false verdict of a statistical check, in (0, 1e-6].
+
+        Raises
+        ------
+        ValueError
+            Naming the argument that is wrong.
+        """
+        false_sets = (false,) if isinstance(false, Mapping) else tuple(false)
+        uses = tuple(uses) if isinstance(uses, Sequence) else (uses,)
+        part = next(iter(self.parts)) if part is None else part
+        if method not in METHODS:
+            raise ValueError(f"method = {method!r}: must be one of {METHODS}")
+        if scope not in SCOPES:
+            raise ValueError(f"scope = {scope!r}: must be one of {SCOPES}")
+        if method in ("statistical", "reproduced") and scope == "general":
+            raise ValueError("scope = 'general': a simulation decides instances only")
+        if part not in self.parts:
+            raise ValueError(f"part = {part!r}: must be one of {tuple(self.parts)}")
+        if not false_sets or not all(false_sets):
+            raise ValueError(f"false: a check of {self.id} needs its nearest false statement")
+        for numbers in false_sets:
+            if not set(numbers) <= set(self.claimed):
+                raise ValueError(f"false = {numbers}: names must be among {tuple(self.claimed)}")
+            if all(self.claimed[name] == number for name, number in numbers.items()):
+                raise ValueError(f"false = {numbers}: is what {self.id} claims")
+        if (method == "statistical") != (0 < alpha <= MAX_ALPHA):
+            raise ValueError(f"alpha = {alpha}: must be in (0, {MAX_ALPHA}] if statistical, else 0")
+
+        def register(judge: Callable[..., Finding]) -> Callable[..., Finding]:
+            new = Check(self, judge, method, scope, false_sets, part, uses, alpha)
+            unknown = set(new.parameters) - set(self.claimed)
+            if unknown:
+                raise ValueError(f"{judge.__name__}: {sorted(unknown)} are no numbers of {self.id}")
+            if any(not set(numbers) & set(new.parameters) for numbers in false_sets):
+                raise ValueError(f"{judge.__name__}: never looks at its false numbers")
+            self.checks.append(new)
+            return judge
+
+        return register
+
+
+_REGISTRY: dict[str, Claim] = {}
+
+
+def all_claims() -> dict[str, Claim]:
+    """Every claim of every topic, by id, in the order of the files."""
+    for topic in TOPICS:
+        importlib.import_module(f"checks.{topic}")
+    return dict(_REGISTRY)
+
+
+def find(name: str) -> Claim:
+    """The claim of that id (the topic may be left out where the rest is unique).
+
+    Raises
+    ------
+    ValueError
+        If there is none; the message suggests the nearest names.
+    """
+    claims = all_claims()
+    if name in claims:
+        return claims[name]
+    short = [claim for key, claim in claims.items() if key.split(".")[1] == name]
+    if len(short) == 1:
+        return short[0]
+    shorts = {key.split(".")[1]: key for key in claims}
+    near = difflib.get_close_matches(name, [*claims, *shorts], n=3, cutoff=0.4)
+    near = list(dict.fromkeys(shorts.get(key, key) for key in near))
+    hint = f"; did you mean {', '.join(near)}?" if near else "; `list` shows them all"
+    raise ValueError(f"claim = {name!r}: there is no claim of that name{hint}")
+
+
+def select(names: Sequence[str]) -> list[Claim]:
+    """The claims named by topics or ids; all of them for no name."""
+    claims = all_claims()
+    if not names:
+        return list(claims.values())
+    chosen: dict[str, Claim] = {}
+    for name in names:
+        if name in TOPICS:
+            chosen |= {key: claim for key, claim in claims.items() if claim.topic == name}
+        else:
+            claim = find(name)
+            chosen[claim.id] = claim
+    return list(chosen.values())
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A check after its run: what it found on each set of numbers."""
+
+    check: Check
+    claimed: Finding
+    false: tuple[Finding, ...]
+    as_printed: Finding | None
+    not_run: str = ""
+
+    @property
+    def toothless(self) -> bool:
+        """Whether some false numbers were not rejected."""
+        return not self.not_run and any(found.outcome != REFUTED for found in self.false)
+
+
+def judge(check: Check, evidence: Sequence[Any] = ()) -> Judged:
+    """Run a check on the claimed, the false and (where it applies) the printed numbers."""
+    claim = check.claim
+    try:
+        claimed = check.decide(claim.claimed, evidence)
+        false = tuple(check.decide(claim.claimed | wrong, evidence) for wrong in check.false)
+        printed = None
+        if claim.as_printed and set(claim.as_printed.numbers) & set(check.parameters):
+            printed = check.decide(claim.claimed | claim.as_printed.numbers, evidence)
+    except NotRun as missing:
+        return Judged(check, undecided(str(missing)), (), None, str(missing))
+    return Judged(check, claimed, false, printed)
+
+
+def verdict(claim: Claim, judged: Sequence[Judged]) -> str:
+    """The verdict that follows from what the checks found.
+
+    A refuted check refutes (*not reproduced* when it was a published number); an undecided one
+    leaves the claim undecided; *holds* needs every part proved by a general check; *as corrected*
+    needs the printed numbers refuted besides. What rests on instances only is *supported*, and
+    stays *open* where the claim says so.
+    """
+    ran = [one for one in judged if not one.not_run]
+    wrong = [one for one in ran if one.claimed.outcome == REFUTED]
+    if wrong:
+        reproduced = all(one.check.method == "reproduced" for one in wrong)
+        return "not reproduced" if reproduced else "refuted"
+    if any(one.claimed.outcome == UNDECIDED for one in ran):
+        return "undecided"
+    general = {one.check.part for one in ran if one.check.scope == "general"}
+    covered = general >= set(claim.parts)
+    if covered and not claim.open:
+        if claim.as_printed is None:
+            return "holds"
+        printed = [one.as_printed.outcome for one in ran if one.as_printed]
+        return "holds as corrected" if REFUTED in printed and PROVED not in printed else "undecided"
+    if claim.open:
+        return "open"
+    return "supported" if ran else "not run"

@@ -1,0 +1,370 @@
+"""What readers see of a claim: its statement, its card, and the tables of the book.
+
+Everything here is made from the claims and from the recorded baseline; nothing is run.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from checks.claim import TOPICS, Claim, all_claims, find
+from checks.ledger import Record, foundation, recorded
+
+WIDTH = 92
+BOOK = Path(__file__).resolve().parents[1] / "book"
+START = "../start"  # pages about the whole book, seen from a page of any topic
+STYLES = {
+    "holds": "holds",
+    "holds as corrected": "corrected",
+    "supported": "supported",
+    "open": "open",
+    "undecided": "open",
+    "refuted": "refuted",
+    "not reproduced": "refuted",
+    "not run": "notrun",
+}
+TOPIC_TITLES = {"recharge": "One learner on geometrically recharging arms"}
+
+
+def chapters() -> dict[str, str]:
+    """Where each claim is stated: id -> ``topic/chapter``, read off the chapters' texts."""
+    found = {}
+    for topic in TOPICS:
+        for path in sorted((BOOK / topic).glob("*.md")):
+            for name in re.findall(r"^statement\(\"([\w.]+)\"\)", path.read_text("utf-8"), re.M):
+                found.setdefault(name, f"{topic}/{path.stem}")
+    return found
+
+
+def _source(claim: Claim) -> str:
+    where = f"{claim.source.where}, {claim.source.provenance}"
+    return where if claim.source.provenance != "ours" else f"ours; see {claim.source.where}"
+
+
+def _numbers(numbers: dict[str, str]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in numbers.items())
+
+
+def _row(label: str, text: str) -> str:
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=f"  {label:<11}",
+        subsequent_indent=" " * 13,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+@dataclass(frozen=True)
+class Card:
+    """The verdict card of a claim: text in a terminal, styled on the page.
+
+    Attributes
+    ----------
+    claim : Claim
+    record : dict
+        The record of its run, see `checks.ledger.record_of`.
+    weak : tuple of str
+        What it rests on and does not hold.
+    records : dict
+        The records of the other claims, for the verdicts of what it rests on.
+    """
+
+    claim: Claim
+    record: Record
+    weak: tuple[str, ...]
+    records: dict[str, Record]
+
+    @property
+    def headline(self) -> str:
+        """Verdict, strongest deciding methods and scope."""
+        record = self.record
+        if not record["checks"]:
+            return record["verdict"]
+        deciding = [c["method"] for c in record["checks"] if c["scope"] == record["scope"]]
+        methods = " + ".join(dict.fromkeys(deciding))
+        return f"{record['verdict']} · {methods} · {record['scope']}"
+
+    @property
+    def title(self) -> str:
+        return self.claim.fill(self.claim.title)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Labels and texts below the title."""
+        claim, record, rows = self.claim, self.record, []
+        values = [
+            (name, quantity["text"])
+            for check in record["checks"]
+            for name, quantity in check["claimed"]["values"].items()
+        ]
+        for number, (name, text) in enumerate(values[:3]):
+            rows.append(("value" if number == 0 else "", f"{name} = {text}"))
+        if len(values) > 3:
+            rows.append(("", f"and {len(values) - 3} more values in the ledger's evidence"))
+        if record["margin"]:
+            rows.append(("margin", record["margin"]))
+        for number, false in enumerate(self._rejections()):
+            rows.append(("rejected" if number == 0 else "", false))
+        if claim.as_printed:
+            witness = next(
+                (
+                    c["as_printed"]["witness"]
+                    for c in record["checks"]
+                    if c["as_printed"] and c["as_printed"]["outcome"] == "refuted"
+                ),
+                "not decided",
+            )
+            rows.append(("as printed", f"“{claim.as_printed.says}”: refuted, {witness}"))
+            rows.append(("", f"true instead: {claim.as_printed.correct}"))
+        if claim.rests_on:
+            below = []
+            for name in claim.rests_on:
+                found = self.records.get(name, {}).get("verdict", "not run")
+                short = name.removeprefix(claim.topic + ".")
+                below.append(f"{short} ({found})")
+            rows.append(("rests on", ", ".join(below)))
+        if self.weak:
+            rows.append(("unsupported", ", ".join(self.weak)))
+        if claim.open:
+            rows.append(("open", claim.open))
+        if claim.uncovered:
+            rows.append(("not covered", claim.uncovered))
+        rows.append(("source", _source(claim)))
+        return rows
+
+    def _rejections(self) -> list[str]:
+        """The false numbers that were rejected, one for each check, with their witnesses."""
+        found = {}
+        for check in self.record["checks"]:
+            for false in check["false"]:
+                verb = "" if false["outcome"] == "refuted" else "NOT REJECTED "
+                text = f"{verb}{_numbers(false['numbers'])}: {false['witness']}"
+                found.setdefault(text.split(":")[0], text)
+        return list(found.values())
+
+    def evidence(self) -> list[tuple[str, str]]:
+        """A line for each check: what it is, and what it found."""
+        lines = []
+        for check in self.record["checks"]:
+            kind = f"{check['method']}, {check['scope']}"
+            if len(self.claim.parts) > 1:
+                kind += f", part {check['part']}"
+            if check["alpha"]:
+                kind += f", alpha {check['alpha']:.0e}"
+            found = check["not_run"] or f"{check['claimed']['outcome']}: "
+            found += check["claimed"]["witness"]
+            lines.append((f"{check['name']} ({kind})", f"{check['summary']} {found}"))
+        return lines
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def text(self, *, evidence: bool = False) -> str:
+        """The card as plain text, with every check's finding if ``evidence``."""
+        head, space = self.claim.id, WIDTH - len(self.claim.id) - len(self.headline)
+        lines = [head + " " * max(space, 2) + self.headline, textwrap.fill(self.title + ".", WIDTH)]
+        lines += [_row(label, text) for label, text in self.rows()]
+        if evidence:
+            for name, text in self.evidence():
+                lines += [_row("check", name), _row("", text)]
+        return "\n".join(lines)
+
+    def html(self, *, level: str = "div", statement: bool = False) -> str:
+        """The card as HTML; colours come from the book's style sheet."""
+        claim, link = self.claim, f"{START}/ledger.html#{self.claim.id}"
+        methods = dict.fromkeys(c["method"] for c in self.record["checks"])
+        headline = escape(self.headline)
+        for method in methods:
+            target = f'<a href="{START}/how_to_read.html#method-{method}">{method}</a>'
+            headline = headline.replace(method, target, 1)
+        rows = "".join(
+            f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>" for label, text in self.rows()
+        )
+        checks = "".join(
+            f"<dt><code>{escape(name)}</code></dt><dd>{escape(text)}</dd>"
+            for name, text in self.evidence()
+        )
+        folded = f"<details><summary>What each check found</summary><dl>{checks}</dl></details>"
+        return (
+            f'<div class="claim-card verdict-{STYLES[self.record["verdict"]]}">'
+            f'<div class="claim-head"><a class="claim-id" href="{link}">{claim.id}</a>'
+            f'<span class="claim-verdict">{headline}</span></div>'
+            f'<p class="claim-title">{escape(self.title)}.</p><dl>{rows}</dl>'
+            f"{folded if checks else ''}</div>"
+        )
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": self.text(), "text/html": self.html()}
+
+
+def card(name: str, effort: str = "quick") -> Card:
+    """The verdict card of a claim, from the recorded baseline.
+
+    Parameters
+    ----------
+    name : str
+        Id of the claim.
+    effort : {"quick", "full"}
+
+    Raises
+    ------
+    ValueError
+        If there is no such claim (the nearest names are suggested).
+    """
+    return card_of(find(name), recorded(effort))
+
+
+def card_of(claim: Claim, records: dict[str, Record]) -> Card:
+    """The card of a claim from given records; *not run* where it has none."""
+    nothing = {
+        "id": claim.id,
+        "verdict": "not run",
+        "scope": "instances",
+        "methods": [],
+        "value": "",
+        "margin": "",
+        "toothless": False,
+        "checks": [],
+    }
+    record = records.get(claim.id, nothing)
+    return Card(claim, record, tuple(foundation(claim.id, records)), records)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """The statement of a claim as a theorem box."""
+
+    claim: Claim
+
+    def _heading(self) -> str:
+        return f"{self.claim.fill(self.claim.title)} ({_source(self.claim)})"
+
+    def _body(self) -> str:
+        return textwrap.dedent(self.claim.fill(self.claim.statement)).strip()
+
+    def __repr__(self) -> str:
+        return f"{self._heading()}\n\n{self._body()}"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        claim = self.claim
+        box = "````{prf:" + claim.kind + "} " + self._heading()
+        box += f"\n:label: {claim.label}\n\n{self._body()}\n````"
+        return {"text/plain": repr(self), "text/markdown": box}
+
+
+def statement(name: str) -> Statement:
+    """The statement of a claim, with its numbers filled in, as a labelled theorem."""
+    return Statement(find(name))
+
+
+@dataclass(frozen=True)
+class Page:
+    """Generated text of a page: plain and HTML."""
+
+    plain: str
+    html: str
+
+    def __repr__(self) -> str:
+        return self.plain
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": self.plain, "text/html": self.html}
+
+
+def _chip(verdict: str, text: str | None = None) -> str:
+    return f'<span class="verdict-chip verdict-{STYLES[verdict]}">{escape(text or verdict)}</span>'
+
+
+def _chapter_link(claim: Claim, where: dict[str, str]) -> str:
+    chapter = where.get(claim.id)
+    return f"../{chapter}.html#{claim.label}" if chapter else f"{START}/ledger.html#{claim.id}"
+
+
+def overview(effort: str = "quick", topics: Sequence[str] = TOPICS) -> Page:
+    """What holds, at a glance: a table with a row for each claim of the topics."""
+    records, where = recorded(effort), chapters()
+    plain, rows = [], []
+    for topic in topics:
+        rows.append(f'<tr class="topic"><th colspan="4">{escape(TOPIC_TITLES[topic])}</th></tr>')
+        for claim in (c for c in all_claims().values() if c.topic == topic):
+            one = card_of(claim, records)
+            parts = one.headline.split(" · ")
+            plain.append(f"{one.headline:<46}{one.title}")
+            rows.append(
+                f"<tr><td>{_chip(one.record['verdict'])}</td>"
+                f'<td><a href="{_chapter_link(claim, where)}">{escape(one.title)}</a></td>'
+                f"<td>{escape(' · '.join(parts[1:]))}</td>"
+                f"<td>{escape(one.record['value'])}</td></tr>"
+            )
+    head = "<tr><th>verdict</th><th>claim</th><th>decided by</th><th>value</th></tr>"
+    table = f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody>"
+    html = f'<div class="table-scroll"><table class="ledger-table">{table}</table></div>'
+    return Page("\n".join(plain), html)
+
+
+def ledger_page(effort: str = "quick") -> Page:
+    """Every claim with its card and a permanent link."""
+    records, where = recorded(effort), chapters()
+    cards = [card_of(claim, records) for claim in all_claims().values()]
+    html = []
+    for one in cards:
+        link = f'<a href="{_chapter_link(one.claim, where)}">stated and derived here</a>'
+        anchor = f'<a class="permalink" href="#{one.claim.id}" title="permanent link">#</a>'
+        html.append(
+            f'<section class="ledger-entry" id="{one.claim.id}">{one.html()}'
+            f"<p>{anchor} {link}</p></section>"
+        )
+    return Page("\n\n".join(one.text(evidence=True) for one in cards), "".join(html))
+
+
+def errata(effort: str = "quick") -> Page:
+    """What the sources print and what is true instead, with the witness of each."""
+    records, where = recorded(effort), chapters()
+    plain, rows = [], []
+    for claim in all_claims().values():
+        if not claim.as_printed:
+            continue
+        record = records.get(claim.id, {"checks": []})
+        witness = next(
+            (
+                check["as_printed"]["witness"]
+                for check in record["checks"]
+                if check["as_printed"] and check["as_printed"]["outcome"] == "refuted"
+            ),
+            "not decided",
+        )
+        printed, source = claim.as_printed, f"{claim.source.key}, {claim.source.where}"
+        plain.append(
+            "\n".join(
+                [
+                    source,
+                    _row("printed", printed.says),
+                    _row("true", printed.correct),
+                    _row("witness", witness),
+                    _row("claim", claim.id),
+                ]
+            )
+        )
+        rows.append(
+            f"<tr><td>{escape(source)}</td><td>{escape(printed.says)}</td>"
+            f"<td>{escape(printed.correct)}</td><td>{escape(witness)}</td>"
+            f'<td><a href="{_chapter_link(claim, where)}">{claim.id}</a></td></tr>'
+        )
+    head = "".join(
+        f"<th>{name}</th>" for name in ("where", "printed", "true instead", "witness", "claim")
+    )
+    table = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    html = f'<div class="table-scroll"><table class="ledger-table">{table}</table></div>'
+    return Page("\n\n".join(plain), html)
+
+
+def error_budget(effort: str = "quick") -> float:
+    """Probability that some statistical verdict of the book is false: the sum over all checks."""
+    return sum(record["alpha"] for record in recorded(effort).values())

@@ -1,0 +1,1 @@
+"""What checks are written with: one small module for each method."""

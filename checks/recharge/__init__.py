@@ -1,0 +1,3 @@
+"""Claims about one learner on geometrically recharging arms (sections 2, 3 and 5 of the source)."""
+
+from checks.recharge import competitive_ratio as competitive_ratio
