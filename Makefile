@@ -19,7 +19,7 @@ help:
 # From clean, because Sphinx forgets the warnings of pages that it does not read again.
 book: notebooks-check
 	rm -rf _build
-	$(PY) -m jupyter_book build . -W --keep-going
+	$(VENV)/bin/jupyter-book build . -W --keep-going
 	$(PY) book/chapters.py rendered
 
 # Each step runs even if one before it failed; pytest comes last, so that its summary is in sight.
