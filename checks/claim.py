@@ -107,8 +107,10 @@ class Check:
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of the numbers that the judge looks at."""
-        names = list(inspect.signature(self.judge).parameters)
-        return tuple(names[len(self.uses) :])
+        parameters = list(inspect.signature(self.judge).parameters.values())[len(self.uses) :]
+        if any(p.kind is p.VAR_KEYWORD for p in parameters):
+            return tuple(self.claim.claimed)
+        return tuple(p.name for p in parameters)
 
     def decide(self, numbers: Mapping[str, str], evidence: Sequence[Any] = ()) -> Finding:
         """Judge one set of numbers (those the judge does not look at are ignored)."""

@@ -54,6 +54,12 @@ def decimal(value: Fraction | int | str, digits: int = DIGITS) -> str:
         return f"{quotient:.{digits}f}"
 
 
+def truncated(value: Fraction | int | str, digits: int) -> str:
+    """A non-negative rational cut off (not rounded) after ``digits`` places, as text."""
+    whole = int(Fraction(value) * 10**digits)
+    return f"{whole // 10**digits}.{whole % 10**digits:0{digits}d}"
+
+
 def exact(value: Fraction | int | str, digits: int = DIGITS) -> Quantity:
     """An exactly known value: a rational, or any other value as its canonical string."""
     if isinstance(value, str):

@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -14,9 +15,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 from checks import claim as claims_module
-from checks.claim import EFFORTS, METHODS, TRUE_VERDICTS, Claim, Judged, judge, verdict
+from checks.claim import EFFORTS, METHODS, TRUE_VERDICTS, Check, Claim, Judged, judge, verdict
 from checks.evidence import DEFAULT_SEED, Evidence
-from checks.finding import Finding, Quantity
+from checks.finding import Finding, Quantity, undecided
 
 SCHEMA = 1
 BASELINES = Path(__file__).with_name("baselines")
@@ -33,10 +34,19 @@ def run_claim(claim: Claim, effort: str = "quick", seed: int = DEFAULT_SEED) -> 
     judged = []
     for check in claim.checks:
         found = [evidence.get(effort, seed=seed) for evidence in check.uses]
-        judged.append(judge(check, found))
+        judged.append(_judge(check, found))
     record = record_of(claim, judged)
     record["seconds"] = round(time.perf_counter() - started, 3)
     return record
+
+
+def _judge(check: Check, found: Sequence[Any]) -> Judged:
+    """Judge; a check that raises is a broken check, reported without stopping the run."""
+    try:
+        return judge(check, found)
+    except Exception as error:
+        traceback.print_exc()
+        return Judged(check, undecided(f"raised {type(error).__name__}: {error}"), (), None)
 
 
 def evidence_of(claims: Sequence[Claim]) -> list[Evidence]:

@@ -1,3 +1,4 @@
 """Claims about one learner on geometrically recharging arms (sections 2, 3 and 5 of the source)."""
 
+from checks.recharge import hamacher_sum as hamacher_sum  # isort: skip  (order of the book)
 from checks.recharge import competitive_ratio as competitive_ratio
