@@ -1,0 +1,103 @@
+"""Simulation library of *Bounds That Hold*.
+
+Importing :mod:`simlib` imports nothing heavy. It only decides where Numba keeps compiled code,
+which has to happen before Numba itself is imported.
+
+Numba's cache checks the file that defines a compiled function, but not the files that function
+imports others from: after an edit elsewhere the old machine code would be loaded and the old
+numbers would come back. The cache folder is therefore named after a digest of all sources.
+
+Attributes
+----------
+SOURCES_DIGEST : str
+    Digest of the sources and data of this package as they were when it was imported. Use it as
+    part of the key of anything computed with the package and kept on disk.
+"""
+
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+__all__ = ["SOURCES_DIGEST", "sources_digest"]
+
+_PACKAGE = Path(__file__).resolve().parent
+_KEPT_CACHES = 4
+_IN_USE_SECONDS = 3600.0
+# Remembers the folder above ours for child processes, which inherit NUMBA_CACHE_DIR as we set it.
+_PARENT_VARIABLE = "SIMLIB_NUMBA_CACHE_PARENT"
+
+
+def sources_digest() -> str:
+    """Return a digest of the package's sources as they are on disk now.
+
+    Returns
+    -------
+    str
+        24 hexadecimal digits of the SHA-256 over the relative path and the content of every
+        ``*.py`` and ``*.json`` file below the package, in sorted order. Cost: one read of each
+        file (about 1 ms).
+    """
+    digest = hashlib.sha256()
+    for path in sorted([*_PACKAGE.rglob("*.py"), *_PACKAGE.rglob("*.json")]):
+        content = path.read_bytes()
+        header = f"{path.relative_to(_PACKAGE).as_posix()}\0{len(content)}\0"
+        digest.update(header.encode())
+        digest.update(content)
+    return digest.hexdigest()[:24]
+
+
+def _is_writable(folder: Path) -> bool:
+    """Create the folder if needed and tell whether files can be written in it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def _prune(parent: Path) -> None:
+    """Delete the caches of old sources: keep the newest few and any that may be in use."""
+    try:
+        folders = [
+            folder
+            for folder in parent.iterdir()
+            if folder.is_dir() and len(folder.name) == len(SOURCES_DIGEST)
+        ]
+        ages = sorted((time.time() - folder.stat().st_mtime, folder) for folder in folders)
+    except OSError:
+        return
+    for age, folder in ages[_KEPT_CACHES:]:
+        if age > _IN_USE_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _choose_numba_cache() -> None:
+    """Point Numba at the cache folder of the current sources."""
+    own_choice = os.environ.get(_PARENT_VARIABLE)
+    users_choice = os.environ.get("NUMBA_CACHE_DIR")
+    if own_choice and users_choice and Path(users_choice).parent == Path(own_choice):
+        parent = Path(own_choice)
+    elif users_choice:
+        parent = Path(users_choice)
+    else:
+        parent = _PACKAGE.parent / ".cache" / "numba"
+    if not _is_writable(parent / SOURCES_DIGEST):
+        user = os.getuid() if hasattr(os, "getuid") else "user"
+        parent = Path(tempfile.gettempdir()) / f"simlib-numba-{user}"
+        if not _is_writable(parent / SOURCES_DIGEST):
+            return
+    folder = parent / SOURCES_DIGEST
+    os.utime(folder)
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    os.environ[_PARENT_VARIABLE] = str(parent)
+    if "numba" in sys.modules:
+        sys.modules["numba"].config.CACHE_DIR = str(folder)
+    _prune(parent)
+
+
+SOURCES_DIGEST = sources_digest()
+_choose_numba_cache()

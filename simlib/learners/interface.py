@@ -1,0 +1,503 @@
+"""What a learner is, and how one is written.
+
+A learner is three compiled functions over a table of floats with one column an arm:
+
+``init(state, params)``
+    fills the table before the first step (optional: it starts with zeros);
+``act(state, params, t, rng)``
+    returns the arm to pull, an integer from 0 to arms - 1;
+``update(state, params, t, arm, reward)``
+    learns from the reward (0.0 or 1.0) of the arm just pulled.
+
+``t`` counts the steps of the system from 1. In a queue a learner is called only in steps with a
+packet to send, so ``t`` jumps; a learner that needs the number of its own decisions keeps it in
+its state.
+
+The functions enter the simulation kernels as first-class functions of a fixed signature. A kernel
+is then compiled once, whatever the learner, and a learner from a notebook cell runs at the same
+speed as one of the library.
+"""
+
+import dataclasses
+import hashlib
+import inspect
+import textwrap
+import types as python_types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.core import serialize
+from numba.core.errors import NumbaError
+from numpy.typing import NDArray
+
+from simlib.arguments import positive_integer, real_vector
+
+__all__ = [
+    "ACT",
+    "EXAMPLE",
+    "UPDATE",
+    "Learner",
+    "check_learner",
+    "compile_learner",
+    "learner",
+]
+
+_STATE = types.Array(types.float64, 2, "C")
+_PARAMS = types.Array(types.float64, 1, "C")
+_RNG = types.Array(types.uint64, 1, "C")
+_SIGNATURES = {
+    "init": types.void(_STATE, _PARAMS),
+    "act": types.int64(_STATE, _PARAMS, types.int64, _RNG),
+    "update": types.void(_STATE, _PARAMS, types.int64, types.int64, types.float64),
+}
+_ARGUMENTS = {
+    "init": ("state", "params"),
+    "act": ("state", "params", "t", "rng"),
+    "update": ("state", "params", "t", "arm", "reward"),
+}
+
+#: Numba types under which a kernel receives ``act`` and ``update``.
+ACT = types.FunctionType(_SIGNATURES["act"])
+UPDATE = types.FunctionType(_SIGNATURES["update"])
+
+#: The example that error messages show.
+EXAMPLE = """\
+from simlib.learners import learner
+from simlib.streams import integer_below, random
+
+@learner(rows=2)                                   # state: float64, shape (2, arms), zeros
+class EpsilonGreedy:
+    def act(state, params, t, rng):                # returns an arm: 0, 1, ..., arms - 1
+        arms = state.shape[1]
+        if random(rng) < t ** (-1 / 3):
+            return integer_below(rng, arms)
+        return (state[1] / (state[0] + 1)).argmax()
+
+    def update(state, params, t, arm, reward):     # reward: 0.0 or 1.0
+        state[0, arm] += 1
+        state[1, arm] += reward
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """A learner that the simulators can run. Made by `learner` or by a factory of the library.
+
+    Attributes
+    ----------
+    name : str
+        Name in tables, plots and messages.
+    rows : int
+        Number of rows of the state; it has one column an arm.
+    init, act, update : numba dispatcher
+        The compiled functions (see the module's description).
+    params : tuple of float
+        Numbers that the functions receive as an array; finite.
+    strategy_row : int or None
+        Row of the state that holds the mixed strategy from which the next arm will be drawn.
+    arms : int or None
+        The number of arms that the learner is made for, if it is made for one.
+    digest : str
+        Changes when the code of a function, anything it refers to, or a parameter changes. Use it
+        with ``simlib.SOURCES_DIGEST`` as key of stored results.
+    """
+
+    name: str
+    rows: int
+    init: Callable
+    act: Callable
+    update: Callable
+    params: tuple[float, ...] = ()
+    strategy_row: int | None = None
+    arms: int | None = None
+    digest: str = ""
+
+    def with_params(self, params: Any, name: str | None = None, arms: int | None = None):
+        """Return the same compiled learner with other parameters; nothing is compiled.
+
+        Parameters
+        ----------
+        params : array_like of float
+            The new parameters, finite.
+        name : str, optional
+            A new name.
+        arms : int, optional
+            The number of arms that the new parameters are made for.
+
+        Returns
+        -------
+        Learner
+        """
+        values = _checked_params(self.name, params)
+        changed = dataclasses.replace(
+            self, params=values, name=name or self.name, arms=self.arms if arms is None else arms
+        )
+        functions = {kind: getattr(self, kind).py_func for kind in _SIGNATURES}
+        return dataclasses.replace(changed, digest=_digest(changed, functions))
+
+    def new_state(self, arms: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return an initialised state, shape (rows, arms), and the parameters as an array."""
+        state = np.zeros((self.rows, arms))
+        params = np.array(self.params, dtype=np.float64)
+        self.init(state, params)
+        return state, params
+
+    def __reduce__(self):
+        # Compiled code does not travel between processes; its Python functions do (by reference
+        # if they can be imported, else by value), and are compiled once in each process.
+        functions = {kind: getattr(self, kind).py_func for kind in _SIGNATURES}
+        options = {
+            field: getattr(self, field) for field in ("name", "rows", "strategy_row", "arms")
+        }
+        return _restore, (self.digest, self.params, options, serialize.dumps(functions))
+
+
+def learner(
+    cls: type | None = None,
+    /,
+    *,
+    rows: int,
+    params: Any = (),
+    strategy_row: int | None = None,
+    arms: int | None = None,
+    name: str | None = None,
+):
+    """Turn a class with the functions ``act``, ``update`` and perhaps ``init`` into a `Learner`.
+
+    The functions are compiled at once with fixed signatures, in about a second.
+
+    Parameters
+    ----------
+    rows : int
+        Number of rows of the state, at least 1.
+    params : array_like of float, optional
+        Numbers handed to the functions.
+    strategy_row : int, optional
+        Row that holds the mixed strategy of the next draw, if the learner keeps one.
+    arms : int, optional
+        The only number of arms that the learner can be run with.
+    name : str, optional
+        Name for tables and messages; by default that of the class.
+
+    Returns
+    -------
+    Learner
+
+    Raises
+    ------
+    ValueError
+        If a function is missing, takes the wrong number of arguments, cannot be compiled or
+        returns the wrong type; if it uses a row that the state does not have; if ``params`` are
+        not finite. The message says what a learner looks like.
+
+    Examples
+    --------
+    >>> from simlib.learners import learner
+    >>> @learner(rows=1)
+    ... class AlwaysFirst:
+    ...     def act(state, params, t, rng):
+    ...         return 0
+    ...
+    ...     def update(state, params, t, arm, reward):
+    ...         state[0, arm] += reward
+    >>> AlwaysFirst.name
+    'AlwaysFirst'
+    """
+
+    def decorate(cls):
+        made = compile_learner(
+            cls, rows=rows, params=params, strategy_row=strategy_row, arms=arms, name=name
+        )
+        _try_out(made)
+        return made
+
+    return decorate if cls is None else decorate(cls)
+
+
+def _no_init(state, params):
+    pass
+
+
+def compile_learner(
+    cls: type,
+    *,
+    rows: int,
+    params: Any = (),
+    strategy_row: int | None = None,
+    arms: int | None = None,
+    name: str | None = None,
+    built_in: bool = False,
+) -> Learner:
+    """Check and compile a class of functions; `learner` and the library are made of this.
+
+    Parameters
+    ----------
+    cls : type
+        Class that holds the functions.
+    rows, params, strategy_row, arms, name
+        As in `learner`.
+    built_in : bool
+        True for the library's own learners: their machine code is kept on disk (its folder is
+        named after the sources) and is compiled without reference counting, which is safe only
+        for functions that allocate no array and saves several nanoseconds a call.
+
+    Returns
+    -------
+    Learner
+
+    Raises
+    ------
+    ValueError
+        As `learner`.
+    """
+    name = name or getattr(cls, "__name__", "learner")
+    functions = _functions_of(cls, name)
+    rows = positive_integer(f"learner {name}: rows", rows)
+    values = _checked_params(name, params)
+    if strategy_row is not None and not (
+        isinstance(strategy_row, int) and 0 <= strategy_row < rows
+    ):
+        raise ValueError(
+            f"learner {name}: strategy_row = {strategy_row!r}; permitted: None or 0..{rows - 1}"
+        )
+    if arms is not None:
+        arms = positive_integer(f"learner {name}: arms", arms)
+    compiled = {
+        kind: _compile(name, kind, function, built_in) for kind, function in functions.items()
+    }
+    made = Learner(
+        name=name, rows=rows, params=values, strategy_row=strategy_row, arms=arms, **compiled
+    )
+    return dataclasses.replace(made, digest=_digest(made, functions))
+
+
+def check_learner(value: Any, arms: int) -> Learner:
+    """Return ``value`` if it is a learner that can be run with this number of arms.
+
+    Raises
+    ------
+    ValueError
+        Otherwise; the message says what a learner looks like.
+    """
+    if not isinstance(value, Learner):
+        what = "a plain Python function" if inspect.isfunction(value) else "not a learner"
+        hint = ""
+        if callable(value) and getattr(value, "__module__", "").startswith("simlib.learners"):
+            hint = f" (it makes learners: did you mean {value.__name__}(...)?)"
+        raise ValueError(f"learner = {value!r} is {what}{hint}.\n{_explanation()}")
+    if value.arms is not None and value.arms != arms:
+        raise ValueError(
+            f"learner {value.name} is made for {value.arms} arms; service_rates has {arms}"
+        )
+    return value
+
+
+def _explanation() -> str:
+    return "A learner looks like this:\n\n" + textwrap.indent(EXAMPLE, "    ")
+
+
+def _checked_params(name: str, params: Any) -> tuple[float, ...]:
+    return tuple(real_vector(f"learner {name}: params", params).tolist())
+
+
+def _functions_of(cls: type, name: str) -> dict[str, Callable]:
+    """Return the plain functions of a learner's class, after checking names and arguments."""
+    if not inspect.isclass(cls):
+        raise ValueError(f"learner: {cls!r} is not a class.\n{_explanation()}")
+    functions = {}
+    for kind in _SIGNATURES:
+        function = getattr(cls, kind, None)
+        function = getattr(function, "py_func", function)
+        if function is None and kind == "init":
+            function = _no_init
+        if not inspect.isfunction(function):
+            raise ValueError(f"learner {name} has no function {kind}.\n{_explanation()}")
+        expected = _ARGUMENTS[kind]
+        parameters = inspect.signature(function).parameters.values()
+        positional = all(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+        if len(parameters) != len(expected) or not positional:
+            raise ValueError(
+                f"learner {name}: {kind}{inspect.signature(function)} has the wrong arguments; "
+                f"needed: {kind}({', '.join(expected)}), without self.\n{_explanation()}"
+            )
+        functions[kind] = function
+    return functions
+
+
+def _compile(name: str, kind: str, function: Callable, built_in: bool) -> Callable:
+    """Compile one function of a learner and check the type that it returns."""
+    signature = _SIGNATURES[kind]
+    options = {"error_model": "numpy"}
+    if built_in:
+        options |= {"cache": True, "_nrt": False}
+    compiled = _compile_or_explain(name, kind, function, signature.args, options)
+    (returned,) = (overload.signature.return_type for overload in compiled.overloads.values())
+    if kind != "act":
+        if returned != types.none:
+            raise ValueError(
+                f"learner {name}: {kind} returns {returned}; it must return nothing and change "
+                f"state in place.\n{_explanation()}"
+            )
+    elif not isinstance(returned, types.Integer):
+        reason = (
+            "not on every path returns an arm"
+            if isinstance(returned, types.Optional | types.NoneType)
+            else f"returns {returned}"
+        )
+        raise ValueError(
+            f"learner {name}: act {reason}; it must return an integer from 0 to arms - 1 "
+            f"(a number can be turned into one with int(...)).\n{_explanation()}"
+        )
+    elif returned != types.int64:
+        compiled = _compile_or_explain(name, kind, function, signature, options)
+    return compiled
+
+
+def _compile_or_explain(name, kind, function, signature, options) -> Callable:
+    try:
+        return njit(signature, **options)(function)
+    except NumbaError as error:
+        message = _first_useful_lines(str(error))
+    raise ValueError(
+        f"learner {name}: Numba cannot compile {kind}: {message}\n"
+        f"Inside a learner, use numbers, NumPy arrays and functions compiled with numba.njit."
+        f"\n{_explanation()}"
+    )
+
+
+def _first_useful_lines(message: str) -> str:
+    """Return the reason and the place from a Numba error message."""
+    lines = [line.strip() for line in message.splitlines()]
+    lines = [line for line in lines if line and not line.startswith(("Failed in", "During:"))]
+    reason = lines[0] if lines else message.strip()
+    if reason.endswith(("signature:", ":")) and len(lines) > 1:
+        reason += " " + lines[1].removeprefix(">>> ")
+    place = next((line for line in lines if line.startswith("File ")), "")
+    return f"{reason} ({place.rstrip(':')})" if place else reason
+
+
+class _RowError(Exception):
+    """The state was read or written outside its rows or columns."""
+
+
+class _GuardedState(np.ndarray):
+    """An array that reports wrong indices as `_RowError`."""
+
+    def __getitem__(self, index):
+        try:
+            return super().__getitem__(index)
+        except IndexError as error:
+            raise _RowError(str(error)) from None
+
+    def __setitem__(self, index, value):
+        try:
+            super().__setitem__(index, value)
+        except IndexError as error:
+            raise _RowError(str(error)) from None
+
+
+def _try_out(made: Learner, steps: int = 8) -> None:
+    """Run the Python functions for a few steps to find indices outside the state.
+
+    Compiled code does not check indices: a row too few would silently read and overwrite other
+    memory. Any other exception is left to the real run, since three arms and alternating rewards
+    need not suit every learner.
+    """
+    arms = made.arms or max(3, len(made.params))
+    state = np.zeros((made.rows, arms)).view(_GuardedState)
+    params = np.array(made.params, dtype=np.float64)
+    rng = np.arange(1, 5, dtype=np.uint64)
+    try:
+        with np.errstate(all="ignore"):
+            made.init.py_func(state, params)
+            for t in range(1, steps + 1):
+                arm = made.act.py_func(state, params, t, rng)
+                if not 0 <= arm < arms:
+                    return
+                made.update.py_func(state, params, t, int(arm), float(t % 2))
+    except _RowError as error:
+        raise ValueError(
+            f"learner {made.name}: the state has {made.rows} rows (rows={made.rows}) and {arms} "
+            f"columns in this trial, but the code uses an entry outside: {error}"
+        ) from None
+    except Exception:
+        return
+
+
+def _digest(made: Learner, functions: dict[str, Callable]) -> str:
+    """Return a digest of what the learner computes."""
+    digest = hashlib.sha256()
+    head = (made.name, made.rows, made.strategy_row, made.arms, made.params)
+    digest.update(repr(head).encode())
+    for kind in _SIGNATURES:
+        _feed_function(digest, functions[kind], set())
+    return digest.hexdigest()[:24]
+
+
+def _feed_function(digest, function: Callable, seen: set) -> None:
+    """Add a function to a digest: its byte code and, recursively, what it refers to.
+
+    The byte code is what runs; the source text on disk may have been edited since.
+    """
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    cells = dict(
+        zip(
+            function.__code__.co_freevars,
+            (cell.cell_contents for cell in function.__closure__ or ()),
+            strict=True,
+        )
+    )
+    names = _feed_code(digest, function.__code__)
+    digest.update(repr(function.__defaults__).encode())
+    for name in sorted({*names, *cells}):
+        if name in cells:
+            value = cells[name]
+        elif name in function.__globals__:
+            value = function.__globals__[name]
+        else:
+            continue
+        digest.update(name.encode())
+        value = getattr(value, "py_func", value)
+        if isinstance(value, python_types.FunctionType):
+            _feed_function(digest, value, seen)
+        elif isinstance(value, np.ndarray):
+            digest.update(repr((value.dtype, value.shape)).encode())
+            digest.update(np.ascontiguousarray(value).tobytes())
+        elif isinstance(value, bool | int | float | complex | str | tuple | np.generic):
+            digest.update(repr(value).encode())
+        else:
+            digest.update(getattr(value, "__name__", type(value).__name__).encode())
+
+
+def _feed_code(digest, code) -> set[str]:
+    """Add byte code and constants to a digest; return the global names that the code uses."""
+    digest.update(code.co_code)
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if inspect.iscode(constant):
+            names |= _feed_code(digest, constant)
+        elif isinstance(constant, frozenset):
+            digest.update(repr(sorted(map(repr, constant))).encode())
+        else:
+            digest.update(repr(constant).encode())
+    return names
+
+
+_RESTORED: dict[str, Learner] = {}
+
+
+def _restore(digest: str, params: tuple, options: dict, functions: bytes) -> Learner:
+    """Rebuild a pickled learner, compiling its functions once in each process."""
+    if digest not in _RESTORED:
+        functions = serialize.loads(functions)
+        built_in = functions["act"].__module__ == "simlib.learners.library"
+        made = compile_learner(
+            type(options["name"], (), functions), params=params, built_in=built_in, **options
+        )
+        _RESTORED[digest] = dataclasses.replace(made, digest=digest)
+    return _RESTORED[digest]
