@@ -130,6 +130,8 @@ class BanditRun:
         As ``utility`` and ``hindsight``, for steps 1..t.
     strategy_at : ndarray, shape (checkpoints, arms), or None
         The mixed strategy of step t + 1, if the learner keeps one.
+    strategy_mean_at : ndarray, shape (checkpoints, arms), or None
+        Average of the strategies of steps 1..t, if a reference was given.
     strategy : StrategyTrace or None
         Present if a reference was given.
     """
@@ -150,6 +152,7 @@ class BanditRun:
     utility_at: NDArray[np.float64]
     hindsight_at: NDArray[np.float64]
     strategy_at: NDArray[np.float64] | None
+    strategy_mean_at: NDArray[np.float64] | None
     strategy: StrategyTrace | None
 
     @property
@@ -560,6 +563,7 @@ def _run(
     utility_at = np.zeros((steps.size, arms))
     hindsight_at = np.zeros((steps.size, arms))
     strategy_at = None if row < 0 else np.zeros((steps.size, arms))
+    strategy_mean_at = None if reference is None else np.zeros((steps.size, arms))
     done = 0
     for stop in np.unique(np.append(steps, horizon)):
         code = _advance(
@@ -577,6 +581,8 @@ def _run(
             hindsight_at[k] = sums[2] + _tails(table, counts[0], done)
             if strategy_at is not None:
                 strategy_at[k] = state[row]
+            if strategy_mean_at is not None:
+                strategy_mean_at[k] = target + moments[0] / done
         if progress is not None:
             progress(done)
 
@@ -615,6 +621,7 @@ def _run(
         utility_at=utility_at,
         hindsight_at=hindsight_at,
         strategy_at=strategy_at,
+        strategy_mean_at=strategy_mean_at,
         strategy=trace,
     )
     return run, None
