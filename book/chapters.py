@@ -22,6 +22,7 @@ import jupytext
 import nbformat
 import yaml
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 from PIL import Image
 
 BOOK = Path(__file__).resolve().parent
@@ -196,7 +197,11 @@ def main(arguments):
         case ["run", *names]:
             for text in texts(names):
                 print(f"book/{name_of(text)}: executing", flush=True)
-                run(text)
+                try:
+                    run(text)
+                except CellExecutionError as error:
+                    print(error)
+                    return 1
             return check(names) > 0
         case ["check", *names]:
             wrong = check(names)

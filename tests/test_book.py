@@ -9,6 +9,7 @@ import nbformat
 import pytest
 import yaml
 from bs4 import BeautifulSoup
+from nbclient.exceptions import CellExecutionError
 
 from book import chapters
 
@@ -134,7 +135,7 @@ def test_a_notebook_without_text_is_found(chapter, monkeypatch, capsys):
 def test_a_chapter_that_fails_is_not_stored(chapter):
     stored = chapter.with_suffix(".ipynb").read_bytes()
     chapter.write_text(chapter.read_text().replace(":tags: [raises-exception]\n", ""))
-    with pytest.raises(Exception, match="n_arms must be positive"):
+    with pytest.raises(CellExecutionError, match="n_arms must be positive"):
         chapters.run(chapter)
     assert chapter.with_suffix(".ipynb").read_bytes() == stored
 
