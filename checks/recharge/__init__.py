@@ -2,3 +2,4 @@
 
 from checks.recharge import hamacher_sum as hamacher_sum  # isort: skip  (order of the book)
 from checks.recharge import competitive_ratio as competitive_ratio
+from checks.recharge import queue_in_front as queue_in_front  # isort: skip
