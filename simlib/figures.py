@@ -38,7 +38,7 @@ FALSE = {"color": "#D55E00", "linestyle": "-.", "linewidth": 2.0}
 TRIVIAL = {"color": "#6E6E6E", "linestyle": "--", "linewidth": 1.8}
 
 #: Colours of further series that have no role, such as several learners in one plot.
-OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#F0E442")
+OTHERS = ("#009E73", "#CC79A7", "#56B4E9")
 
 _PANEL = "#FFFFFF"
 _INK = "#1F1F1F"
@@ -61,7 +61,7 @@ _STYLE = {
     "axes.titlesize": 13,
     "axes.titleweight": "bold",
     "axes.titlepad": 10,
-    "axes.labelsize": 13,
+    "axes.labelsize": 12,
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.spines.top": False,

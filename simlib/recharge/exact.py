@@ -15,9 +15,9 @@ import numpy as np
 
 from simlib.arguments import positive_integer
 from simlib.recharge.formulas import (
-    _number,
     as_distribution,
     as_exact_rates,
+    as_number,
     as_rates,
 )
 
@@ -344,7 +344,7 @@ def lumped_chain(arms, rate=None, *, total_service_rate=None):
             f"rate = {rate!r}, total_service_rate = {total_service_rate!r}; permitted: exactly one"
         )
     if rate is None:
-        total = _number("total_service_rate", total_service_rate)
+        total = as_number("total_service_rate", total_service_rate)
         (share,) = as_exact_rates([total / arms], "total_service_rate / arms")
     else:
         (share,) = as_exact_rates([rate], "rate")

@@ -17,9 +17,9 @@ from scipy.special import softmax
 from simlib.arguments import choice
 from simlib.recharge.exact import router_matrices, stationary_law
 from simlib.recharge.formulas import (
-    _number,
-    _open_unit,
-    _positive,
+    as_number,
+    as_open_unit,
+    as_positive,
     as_rates,
     hamacher_sum,
     normalized_odds,
@@ -78,10 +78,10 @@ class MeanFieldPath:
 
 def _check(rates, exploration, learning_rate):
     rates = np.array(as_rates(rates), dtype=float)
-    exploration = float(_number("exploration", exploration))
+    exploration = float(as_number("exploration", exploration))
     if not 0 <= exploration < 1:
         raise ValueError(f"exploration = {exploration}; permitted: numbers in [0, 1)")
-    return rates, exploration, float(_positive("learning_rate", learning_rate))
+    return rates, exploration, float(as_positive("learning_rate", learning_rate))
 
 
 def _solve(rates, exploration, scaled_horizon):
@@ -152,7 +152,7 @@ def mean_field_path(rates, exploration, learning_rate, horizon, points=200, spac
     a second up to a few thousand.
     """
     rates, exploration, learning_rate = _check(rates, exploration, learning_rate)
-    horizon = float(_positive("horizon", horizon))
+    horizon = float(as_positive("horizon", horizon))
     if points < 2:
         raise ValueError(f"points = {points}; permitted: integers 2, 3, ...")
     choice("spacing", spacing, ("linear", "log"))
@@ -216,10 +216,9 @@ def fluid_peak(arrival_rate, rates, exploration, learning_rate):
 
     Notes
     -----
-    Ours, a prediction for section 5.2: simulated peaks lie above it by the queue's own
-    fluctuations.
+    Ours, a prediction for section 5.2 that leaves out the queue's own fluctuations.
     """
-    arrival_rate = float(_open_unit("arrival_rate", arrival_rate))
+    arrival_rate = float(as_open_unit("arrival_rate", arrival_rate))
     rates, exploration, learning_rate = _check(rates, exploration, learning_rate)
     h = hamacher_sum(rates)
     if arrival_rate >= h:
@@ -290,7 +289,7 @@ def stationary_covariance(rates, learning_rate, noise="serial"):
         If a parameter is out of range.
     """
     rates = np.array(as_rates(rates), dtype=float)
-    learning_rate = float(_positive("learning_rate", learning_rate))
+    learning_rate = float(as_positive("learning_rate", learning_rate))
     choice("noise", noise, ("serial", "white"))
     h, pi = hamacher_sum(rates), np.array(normalized_odds(rates))
     jacobian = np.diag(pi) - np.outer(pi, pi)

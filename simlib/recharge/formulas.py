@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 
-def _number(name, value):
+def as_number(name, value):
     """One number: exact for int, Fraction and str, float otherwise."""
     if isinstance(value, str):
         try:
@@ -68,16 +68,16 @@ def _number(name, value):
         raise ValueError(f"{name} = {value!r}; permitted: numbers") from None
 
 
-def _open_unit(name, value):
+def as_open_unit(name, value):
     """A number strictly between 0 and 1."""
-    number = _number(name, value)
+    number = as_number(name, value)
     if not 0 < number < 1:
         raise ValueError(f"{name} = {value!r}; permitted: numbers strictly between 0 and 1")
     return number
 
 
-def _positive(name, value):
-    number = _number(name, value)
+def as_positive(name, value):
+    number = as_number(name, value)
     if not 0 < number < math.inf:
         raise ValueError(f"{name} = {value!r}; permitted: finite numbers above 0")
     return number
@@ -105,7 +105,7 @@ def as_rates(values, name="rates"):
     """
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise ValueError(f"{name} = {values!r}; permitted: a sequence of numbers in (0, 1)")
-    rates = [_open_unit(f"{name}[{j}]", value) for j, value in enumerate(values)]
+    rates = [as_open_unit(f"{name}[{j}]", value) for j, value in enumerate(values)]
     if not rates:
         raise ValueError(f"{name} is empty; permitted: a nonempty sequence of numbers in (0, 1)")
     if all(isinstance(rate, Fraction) for rate in rates):
@@ -142,7 +142,7 @@ def as_distribution(values, arms, name="p"):
     """
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise ValueError(f"{name} = {values!r}; permitted: a sequence of {arms} probabilities")
-    p = [_number(f"{name}[{j}]", value) for j, value in enumerate(values)]
+    p = [as_number(f"{name}[{j}]", value) for j, value in enumerate(values)]
     if len(p) != arms:
         raise ValueError(f"{name} has {len(p)} entries; permitted: one for each of {arms} arms")
     for j, value in enumerate(p):
@@ -159,6 +159,11 @@ def _like(rates, values):
     """Return values as a tuple beside exact rates, as an array beside float ones."""
     values = list(values)
     return tuple(values) if isinstance(rates, tuple) else np.array(values, dtype=float)
+
+
+def _plain(value):
+    """A Fraction as it is, a NumPy scalar as a Python float, which prints as a number."""
+    return value if isinstance(value, Fraction) else float(value)
 
 
 def odds(rates):
@@ -179,7 +184,7 @@ def odds(rates):
 
 def total_odds(rates):
     """Sum of the odds of all service rates, the number rho on which every guarantee depends."""
-    return sum(odds(rates))
+    return _plain(sum(odds(rates)))
 
 
 def hamacher_sum(rates):
@@ -232,7 +237,7 @@ def availability(rate, age):
     ValueError
         If ``rate`` or ``age`` is out of range.
     """
-    rate = _open_unit("rate", rate)
+    rate = as_open_unit("rate", rate)
     if age == math.inf:
         return rate / rate
     return 1 - (1 - rate) ** positive_integer("age", age)
@@ -243,7 +248,7 @@ def gap_hindsight(rate, gap):
 
     Closed form of ``sum(1 - (1 - rate)**s for s in 1..gap)`` (proof of Theorem 3.1, reconstructed).
     """
-    return gap - availability(rate, gap) / odds([rate])[0]
+    return gap - availability(rate, gap) / total_odds([rate])
 
 
 def memoryless_availability(rates, p):
@@ -264,19 +269,20 @@ def memoryless_availability(rates, p):
     """
     shares = odds(rates)
     p = as_distribution(p, len(shares))
-    both = shares if isinstance(shares, np.ndarray) else p
-    return _like(both, (share / (share + x) for share, x in zip(shares, p, strict=True)))
+    exact = isinstance(shares, tuple) and isinstance(p, tuple)
+    free = (share / (share + x) for share, x in zip(shares, p, strict=True))
+    return tuple(free) if exact else np.array(list(free), dtype=float)
 
 
 def memoryless_utility(rates, p):
     """Long-run utility ``sum p_j rho_j / (rho_j + p_j)`` of the i.i.d. router p (Theorem 3.3)."""
     free = memoryless_availability(rates, p)
-    return sum(x * y for x, y in zip(as_distribution(p, len(free)), free, strict=True))
+    return _plain(sum(x * y for x, y in zip(as_distribution(p, len(free)), free, strict=True)))
 
 
 def optimum_upper_bound(rates):
     """Upper bound ``1 - prod(1 - mu_j)`` on the utility of every schedule (Lemma 3.6)."""
-    return 1 - math.prod(1 - rate for rate in as_rates(rates))
+    return _plain(1 - math.prod(1 - rate for rate in as_rates(rates)))
 
 
 def optimum_upper_bound_exponential(rates):
@@ -312,7 +318,7 @@ def round_robin_utility(rates):
     """
     rates = as_rates(rates)
     arms = len(rates)
-    return sum(1 - (1 - rate) ** arms for rate in rates) / arms
+    return _plain(sum(1 - (1 - rate) ** arms for rate in rates) / arms)
 
 
 def competitive_ratio(total_odds):
@@ -320,7 +326,7 @@ def competitive_ratio(total_odds):
 
     ``r / ((1 + r)(1 - exp(-r)))`` at ``r = total_odds > 0``; a float.
     """
-    r = float(_positive("total_odds", total_odds))
+    r = float(as_positive("total_odds", total_odds))
     return r / ((1 + r) * -math.expm1(-r))
 
 
@@ -330,7 +336,7 @@ def competitive_ratio_arms(total_odds, arms):
     ``(r / (1 + r)) / (1 - (1 + r / m)**-m)``, exact for exact input; no instance with m servers and
     the same total odds does worse.
     """
-    r = _positive("total_odds", total_odds)
+    r = as_positive("total_odds", total_odds)
     arms = positive_integer("arms", arms)
     if isinstance(r, Fraction):
         return r / (1 + r) / (1 - (1 + r / arms) ** -arms)
@@ -382,7 +388,7 @@ def relaxation_time(rates, learning_rate):
         EXP3's eta, positive: weights are multiplied by ``exp(eta * reward / probability)``.
     """
     h = hamacher_sum(rates)
-    return 1 / (_positive("learning_rate", learning_rate) * h * (1 - h))
+    return 1 / (as_positive("learning_rate", learning_rate) * h * (1 - h))
 
 
 def stationary_utility_loss(rates, learning_rate):
@@ -391,7 +397,7 @@ def stationary_utility_loss(rates, learning_rate):
     First order in eta: what is lost beside the Hamacher sum once the probabilities have settled.
     """
     h = hamacher_sum(rates)
-    return _positive("learning_rate", learning_rate) * (len(as_rates(rates)) - 1) * h * h / 2
+    return as_positive("learning_rate", learning_rate) * (len(as_rates(rates)) - 1) * h * h / 2
 
 
 def missing_odds(arrival_rate, rates):
@@ -404,7 +410,7 @@ def missing_odds(arrival_rate, rates):
     -------
     Fraction or float; negative if there is room to spare
     """
-    arrival_rate = _open_unit("arrival_rate", arrival_rate)
+    arrival_rate = as_open_unit("arrival_rate", arrival_rate)
     return arrival_rate / (1 - arrival_rate) - total_odds(rates)
 
 
@@ -423,17 +429,17 @@ def servers_needed(arrival_rate, server_rate, rates=()):
     -------
     int
     """
-    arrival_rate = _open_unit("arrival_rate", arrival_rate)
+    arrival_rate = as_open_unit("arrival_rate", arrival_rate)
     present = total_odds(rates) if len(rates) else 0
     missing = arrival_rate / (1 - arrival_rate) - present
     if missing < 0:
         return 0
-    return math.floor(missing / odds([server_rate])[0]) + 1
+    return math.floor(missing / total_odds([server_rate])) + 1
 
 
 def effective_margin(arrival_rate, rates, learning_rate):
     """Margin ``h - lambda`` less the loss to EXP3's fluctuations (ours, first order in eta)."""
-    margin = hamacher_sum(rates) - _open_unit("arrival_rate", arrival_rate)
+    margin = hamacher_sum(rates) - as_open_unit("arrival_rate", arrival_rate)
     return margin - stationary_utility_loss(rates, learning_rate)
 
 
@@ -447,7 +453,7 @@ def largest_learning_rate(arrival_rate, rates):
     """
     rates = as_rates(rates)
     h = hamacher_sum(rates)
-    margin = h - _open_unit("arrival_rate", arrival_rate)
+    margin = h - as_open_unit("arrival_rate", arrival_rate)
     if len(rates) == 1:
         return math.inf if margin > 0 else margin
     return 2 * margin / ((len(rates) - 1) * h * h)
@@ -468,8 +474,8 @@ def bufferless_mean_queue(arrival_rate, service_rate, epoch="end"):
     ValueError
         If ``arrival_rate >= service_rate`` or ``epoch`` is unknown.
     """
-    arrival_rate = _open_unit("arrival_rate", arrival_rate)
-    service_rate = _open_unit("service_rate", service_rate)
+    arrival_rate = as_open_unit("arrival_rate", arrival_rate)
+    service_rate = as_open_unit("service_rate", service_rate)
     if arrival_rate >= service_rate:
         raise ValueError(
             f"arrival_rate = {arrival_rate}; permitted: below service_rate = {service_rate}"
@@ -569,7 +575,7 @@ def capacity(arrival_rate, service_rates, learning_rate=None, new_server_rate=No
     """
     from simlib.recharge import stationary  # which needs the closed forms above
 
-    arrival_rate = _open_unit("arrival_rate", arrival_rate)
+    arrival_rate = as_open_unit("arrival_rate", arrival_rate)
     service_rates = as_rates(service_rates, "service_rates")
     h, ceiling = hamacher_sum(service_rates), optimum_upper_bound(service_rates)
     margin = h - arrival_rate
@@ -580,7 +586,7 @@ def capacity(arrival_rate, service_rates, learning_rate=None, new_server_rate=No
     solvable = len(service_rates) <= _MOST_SERVERS_SOLVED
 
     def mean_queue(gap):
-        if gap is None or gap <= 0 or gap >= h or not solvable:
+        if gap is None or gap <= 0 or not solvable:
             return None
         return stationary.stationary_queue(float(h - gap), service_rates).mean
 
@@ -594,7 +600,7 @@ def capacity(arrival_rate, service_rates, learning_rate=None, new_server_rate=No
         odds=odds(service_rates),
         guaranteed_rate=h,
         ceiling=ceiling,
-        bufferless_rate=max(service_rates),
+        bufferless_rate=_plain(max(service_rates)),
         verdict=verdict,
         margin=margin,
         missing_odds=missing_odds(arrival_rate, service_rates),
@@ -618,7 +624,7 @@ def identical(arms, total_odds):
     tuple of Fraction, or ndarray, length ``arms``
     """
     arms = positive_integer("arms", arms)
-    rho = _positive("total_odds", total_odds)
+    rho = as_positive("total_odds", total_odds)
     return as_rates([rho / (arms + rho)] * arms)
 
 

@@ -18,8 +18,8 @@ import numpy as np
 from simlib.arguments import positive_integer
 from simlib.recharge.exact import as_actions, service_matrix
 from simlib.recharge.formulas import (
-    _number,
     as_exact_rates,
+    as_number,
     as_rates,
 )
 
@@ -96,10 +96,10 @@ class Certificate:
         return cls(
             rates=rates,
             caps=_as_caps(data["caps"], len(rates)),
-            gain=_number("gain", str(data["gain"])),
+            gain=as_number("gain", str(data["gain"])),
             cycle=_as_digits("cycle", data["cycle"], len(rates)),
             policy="".join(map(str, _as_digits("policy", data["policy"], len(rates)))),
-            span=_number("span", str(data["span"])),
+            span=as_number("span", str(data["span"])),
         )
 
 
@@ -272,7 +272,7 @@ def check_certificate(certificate):
     """
     rates = as_exact_rates(certificate.rates)
     caps = _as_caps(certificate.caps, len(rates))
-    gain, span = _number("gain", certificate.gain), _number("span", certificate.span)
+    gain, span = as_number("gain", certificate.gain), as_number("span", certificate.span)
     if not (isinstance(gain, Fraction) and isinstance(span, Fraction)):
         raise ValueError(f"gain = {gain!r}, span = {span!r}; permitted: exact rationals")
     policy = _as_digits("policy", certificate.policy, len(rates))

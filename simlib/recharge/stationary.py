@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from simlib.recharge.exact import router_matrices, service_matrix, stationary_law
-from simlib.recharge.formulas import _open_unit, as_distribution, as_rates, normalized_odds
+from simlib.recharge.formulas import as_distribution, as_open_unit, as_rates, normalized_odds
 
 __all__ = [
     "StationaryQueue",
@@ -59,8 +59,8 @@ def acceptance_variance(service_rates, p=None):
     Returns
     -------
     float
-        Limit of ``Var(accepted in T steps) / T``; below ``h (1 - h)`` because a busy server that
-        empties makes up for its rejections.
+        Limit of ``Var(accepted in T steps) / T``. Successive answers are correlated through the
+        buffers, so it is not ``h (1 - h)``: 0.2141 against 0.2387 on the instance I3.
     """
     accepted, rejected = router_matrices(*_router(service_rates, p))
     accepted, rejected = accepted.sum(axis=0), rejected.sum(axis=0)
@@ -176,7 +176,7 @@ def stationary_queue(arrival_rate, service_rates, p=None):
     reduction (Latouche and Ramaswami 1993): no truncation of the level, about 15 inversions of size
     2**m; m = 7 takes a fraction of a second.
     """
-    arrival_rate = float(_open_unit("arrival_rate", arrival_rate))
+    arrival_rate = float(as_open_unit("arrival_rate", arrival_rate))
     rates, p = _router(service_rates, p)
     accepted, rejected = (blocks.sum(axis=0) for blocks in router_matrices(rates, p))
     saturated = stationary_law(accepted + rejected)
