@@ -24,6 +24,14 @@ from numba import njit, types
 from numpy.typing import NDArray
 
 from simlib import arguments
+from simlib.learners.guard import (
+    BAD_ARM,
+    BAD_STATE,
+    CHECK_EVERY,
+    OK,
+    first_bad_entry,
+    raise_run_error,
+)
 from simlib.learners.interface import ACT, UPDATE, Learner, check_learner
 from simlib.streams import random, substreams
 
@@ -36,11 +44,6 @@ __all__ = [
     "simulate_with_buffers",
 ]
 
-#: Kernels look at the whole state of the learner for numbers that are not finite this often.
-CHECK_EVERY = 256
-_OK = 0
-_BAD_ARM = 1
-_BAD_STATE = 2
 _TABLE_ENTRIES = 2**24
 _DEFAULT_TV_EDGES = (1e-4, 1e-3, 1e-2, 1e-1)
 
@@ -258,18 +261,6 @@ def availability_table(service_rates: Any, horizon: int) -> NDArray[np.float64]:
 
 
 @njit(cache=True, error_model="numpy", _nrt=False)
-def first_bad_entry(state):
-    """Return ``row * arms + arm`` of the first entry that is not finite, or -1."""
-    arms = state.shape[1]
-    for i in range(state.shape[0]):
-        for j in range(arms):
-            # Only for infinities and NaN the difference is not zero.
-            if state[i, j] - state[i, j] != 0.0:
-                return i * arms + j
-    return -1
-
-
-@njit(cache=True, error_model="numpy", _nrt=False)
 def summed_availability(table, arm, age):
     """Return the sum of ``1 - q**s`` over ``s = 1..age``."""
     ages = table.shape[1]
@@ -346,7 +337,7 @@ def _advance(
     late,
     burn_in,
 ):
-    """Run steps ``start .. stop`` and return `_OK`, `_BAD_ARM` or `_BAD_STATE`.
+    """Run steps ``start .. stop`` and return `OK`, `BAD_ARM` or `BAD_STATE`.
 
     Changed in place: ``counts`` (rows: last pull or 0, pulls, realised reward, realised
     hindsight), ``sums`` (rows: uniform of the last pull, utility, hindsight), ``scalars``
@@ -369,7 +360,7 @@ def _advance(
             if arm < 0 or arm >= arms:
                 scalars[2] = t
                 scalars[3] = arm
-                return _BAD_ARM
+                return BAD_ARM
             uniform = random(rewards)
             last = counts[0, arm]
             age = t - last
@@ -401,35 +392,10 @@ def _advance(
         if bad >= 0:
             scalars[2] = block_end
             scalars[3] = bad
-            return _BAD_STATE
+            return BAD_STATE
     scalars[0] = previous
     scalars[1] = switches
-    return _OK
-
-
-def raise_run_error(learner: Learner, state, code: int, step: int, value: int) -> None:
-    """Raise the ``ValueError`` that describes what a kernel found, if it found anything.
-
-    Parameters
-    ----------
-    learner : Learner
-    state : ndarray, shape (rows, arms)
-        The learner's state when the kernel stopped.
-    code, step, value : int
-        What the kernel reported.
-    """
-    arms = state.shape[1]
-    if code == _BAD_ARM:
-        raise ValueError(
-            f"learner {learner.name}: act returned the arm {value} at step {step}; "
-            f"permitted: integers from 0 to {arms - 1}"
-        )
-    if code == _BAD_STATE:
-        row, arm = divmod(value, arms)
-        raise ValueError(
-            f"learner {learner.name}: state[{row}, {arm}] is {state[row, arm]} after step {step}; "
-            f"permitted: finite numbers"
-        )
+    return OK
 
 
 def simulate(
@@ -521,7 +487,7 @@ def simulate(
     table = availability_table(mu, horizon)
     settings = (mu, learner, horizon, seed, steps, bool(realized), reference, edges, burn_in, table)
     run, error = _run(*settings, progress, CHECK_EVERY)
-    if error is not None and error[1] == _BAD_STATE:
+    if error is not None and error[1] == BAD_STATE:
         _, error = _run(*settings, None, 1)
     if error is not None:
         raise_run_error(learner, *error)
@@ -548,7 +514,7 @@ def _run(
     state, params = learner.new_state(arms)
     bad = first_bad_entry(state)
     if bad >= 0:
-        return None, (state, _BAD_STATE, 0, bad)
+        return None, (state, BAD_STATE, 0, bad)
     counts = np.zeros((4, arms), dtype=np.int64)
     sums = np.zeros((3, arms))
     scalars = np.array([-1, 0, 0, 0], dtype=np.int64)
@@ -571,7 +537,7 @@ def _run(
             *(counts, sums, scalars, done + 1, stop, check_every, realized),
             *(watched_row, target, edges, tv_counts, moments, late, burn_in),
         )
-        if code != _OK:
+        if code != OK:
             return None, (state, code, int(scalars[2]), int(scalars[3]))
         done = int(stop)
         k = int(np.searchsorted(steps, stop))
@@ -682,7 +648,7 @@ def _advance_with_buffers(
         if arm < 0 or arm >= arms:
             scalars[0] = t
             scalars[1] = arm
-            return _BAD_ARM
+            return BAD_ARM
         accept = 1 - servers[0, arm]
         servers[0, arm] = 1
         age = t - servers[1, arm] if servers[1, arm] > 0 else 0
@@ -701,8 +667,8 @@ def _advance_with_buffers(
             if bad >= 0:
                 scalars[0] = t
                 scalars[1] = bad
-                return _BAD_STATE
-    return _OK
+                return BAD_STATE
+    return OK
 
 
 def simulate_with_buffers(
@@ -760,7 +726,7 @@ def simulate_with_buffers(
             *(learner.act, learner.update, state, params, actions, services, mu),
             *(horizon, check_every, servers, pulls, accepted, scalars),
         )
-        if code != _BAD_STATE:
+        if code != BAD_STATE:
             break
     raise_run_error(learner, state, code, int(scalars[0]), int(scalars[1]))
     return BufferRun(

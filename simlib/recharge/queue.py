@@ -21,20 +21,19 @@ from numba import njit, types
 from numpy.typing import NDArray
 
 from simlib import arguments
-from simlib.learners.interface import ACT, UPDATE, Learner, check_learner
-from simlib.recharge.bandit import (
+from simlib.learners.guard import (
+    BAD_ARM,
+    BAD_STATE,
     CHECK_EVERY,
-    availability_table,
+    OK,
     first_bad_entry,
     raise_run_error,
 )
+from simlib.learners.interface import ACT, UPDATE, Learner, check_learner
+from simlib.recharge.bandit import availability_table
 from simlib.streams import random, substreams
 
 __all__ = ["QueueRun", "QueueRuns", "simulate_queue", "simulate_queues"]
-
-_OK = 0
-_BAD_ARM = 1
-_BAD_STATE = 2
 
 _F1 = types.Array(types.float64, 1, "C")
 _F2 = types.Array(types.float64, 2, "C")
@@ -182,7 +181,7 @@ def _advance(
     scalars,
     check_every,
 ):
-    """Run one replication up to the last checkpoint; return `_OK`, `_BAD_ARM` or `_BAD_STATE`.
+    """Run one replication up to the last checkpoint; return `OK`, `BAD_ARM` or `BAD_STATE`.
 
     Changed in place: ``recorded`` (rows: queue length, its cumulative sum; one column a
     checkpoint), ``counts`` (rows: last attempt or 0, pulls), ``sums`` (rows: uniform of the last
@@ -211,7 +210,7 @@ def _advance(
                 if arm < 0 or arm >= arms:
                     scalars[0] = t
                     scalars[1] = arm
-                    return _BAD_ARM
+                    return BAD_ARM
                 last = counts[0, arm]
                 age = t - last
                 utility = 1.0
@@ -232,7 +231,7 @@ def _advance(
                     if bad >= 0:
                         scalars[0] = t
                         scalars[1] = bad
-                        return _BAD_STATE
+                        return BAD_STATE
             total += queue
             largest = max(largest, queue)
             empty += queue == 0
@@ -242,7 +241,7 @@ def _advance(
     scalars[3] = empty
     scalars[4] = arrived
     scalars[5] = departed
-    return _OK
+    return OK
 
 
 def simulate_queue(
@@ -398,7 +397,7 @@ def _run(rate, learner, steps, table, seed):
             *(learner.act, learner.update, state, params, actions, rewards, arrivals, table),
             *(rate, steps, recorded, counts, sums, scalars, check_every),
         )
-        if code != _BAD_STATE:
+        if code != BAD_STATE:
             break
     raise_run_error(learner, state, code, int(scalars[0]), int(scalars[1]))
     return recorded, counts, sums, scalars
