@@ -65,6 +65,18 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("diff", _diff, "run, and compare every verdict and value with the baseline")
     _add_run_options(sub)
 
+    sub = command("audit", _audit, "a learner of your own against the claims about any learner")
+    sub.add_argument("learner", metavar="MODULE:LEARNER", help="or FILE.py:LEARNER, or a built-in")
+    sub.add_argument("--rates", required=True, help="service rates, such as 0.5,0.1,0.3")
+    sub.add_argument("--horizon", required=True, type=int, help="steps of a run")
+    sub.add_argument("--replications", type=int, default=40)
+    sub.add_argument(
+        "--within", type=float, default=0.01, help="regret per step that counts as none"
+    )
+    sub.add_argument("--seed", type=int, default=1)
+    sub.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="worker processes")
+    sub.add_argument("--json", metavar="FILE", type=Path, help="write the audit as JSON")
+
     sub = command("record", _record, "run, and make the result the baseline")
     _add_run_options(sub)
     sub.add_argument("--reason", required=True, help="why the baseline changes")
@@ -226,6 +238,26 @@ def _record(options: argparse.Namespace) -> int:
         print(f"recorded {path.name}")
     print(f"statistical error of the whole book at most {error_budget(options.effort):.1e}")
     return 0
+
+
+def _audit(options: argparse.Namespace) -> int:
+    from checks.audit import audit, load_learner, parse_rates
+
+    rates = parse_rates(options.rates)
+    learner = load_learner(options.learner, horizon=options.horizon, rates=rates)
+    found = audit(
+        learner,
+        rates,
+        options.horizon,
+        replications=options.replications,
+        within=options.within,
+        seed=options.seed,
+        jobs=options.jobs,
+    )
+    print(found)
+    if options.json:
+        ledger.write_text(options.json, json.dumps(found.as_dict(), indent=1) + "\n")
+    return 0 if found.passed else 1
 
 
 def _try(options: argparse.Namespace) -> int:
