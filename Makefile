@@ -53,7 +53,7 @@ lint: setup
 	$(PY) -m ruff format --check .
 
 ledger: setup
-	$(PY) -m checks run --effort $(EFFORT)
+	$(PY) -m checks diff --effort $(EFFORT)
 
 pytest: setup
 	$(PY) -m pytest

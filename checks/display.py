@@ -131,7 +131,7 @@ class Card:
                 below.append(f"{short} ({found})")
             rows.append(("rests on", ", ".join(below)))
         if self.weak:
-            rows.append(("unsupported", ", ".join(self.weak)))
+            rows.append(("gaps below", ", ".join(self.weak)))
         if claim.open:
             rows.append(("open", claim.open))
         if claim.uncovered:
@@ -244,7 +244,7 @@ class Statement:
     claim: Claim
 
     def _heading(self) -> str:
-        return f"{self.claim.fill(self.claim.title)} ({_source(self.claim)})"
+        return f"{self.claim.fill(self.claim.title)}; {_source(self.claim)}"
 
     def _body(self) -> str:
         return textwrap.dedent(self.claim.fill(self.claim.statement)).strip()
@@ -253,10 +253,12 @@ class Statement:
         return f"{self._heading()}\n\n{self._body()}"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        claim = self.claim
+        claim, body = self.claim, self._body()
         box = "````{prf:" + claim.kind + "} " + self._heading()
-        box += f"\n:label: {claim.label}\n\n{self._body()}\n````"
-        return {"text/plain": repr(self), "text/markdown": box}
+        box += f"\n:label: {claim.label}\n\n{body}\n````"
+        html = f"<p><b>{claim.kind.capitalize()}</b> ({escape(self._heading())})</p>"
+        html += f"<div>{escape(body)}</div>"
+        return {"text/plain": repr(self), "text/markdown": box, "text/html": html}
 
 
 def statement(name: str) -> Statement:
@@ -292,7 +294,7 @@ def overview(effort: str = "quick", topics: Sequence[str] = TOPICS) -> Page:
     records, where = recorded(effort), chapters()
     plain, rows = [], []
     for topic in topics:
-        rows.append(f'<tr class="topic"><th colspan="4">{escape(TOPIC_TITLES[topic])}</th></tr>')
+        rows.append(f'<tr class="topic"><th colspan="3">{escape(TOPIC_TITLES[topic])}</th></tr>')
         for claim in (c for c in all_claims().values() if c.topic == topic):
             one = card_of(claim, records)
             parts = one.headline.split(" · ")
@@ -300,10 +302,9 @@ def overview(effort: str = "quick", topics: Sequence[str] = TOPICS) -> Page:
             rows.append(
                 f"<tr><td>{_chip(one.record['verdict'])}</td>"
                 f'<td><a href="{_chapter_link(claim, where)}">{escape(one.title)}</a></td>'
-                f"<td>{escape(' · '.join(parts[1:]))}</td>"
-                f"<td>{escape(one.record['value'])}</td></tr>"
+                f"<td>{escape(' · '.join(parts[1:]))}</td></tr>"
             )
-    head = "<tr><th>verdict</th><th>claim</th><th>decided by</th><th>value</th></tr>"
+    head = "<tr><th>verdict</th><th>claim</th><th>decided by</th></tr>"
     table = f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody>"
     html = f'<div class="table-scroll"><table class="ledger-table">{table}</table></div>'
     return Page("\n".join(plain), html)
@@ -327,6 +328,7 @@ def ledger_page(effort: str = "quick") -> Page:
 def errata(effort: str = "quick") -> Page:
     """What the sources print and what is true instead, with the witness of each."""
     records, where = recorded(effort), chapters()
+    columns = ("where", "printed", "true instead", "witness", "claim")
     plain, rows = [], []
     for claim in all_claims().values():
         if not claim.as_printed:
@@ -352,14 +354,17 @@ def errata(effort: str = "quick") -> Page:
                 ]
             )
         )
+        link = f'<a href="{_chapter_link(claim, where)}">{claim.id}</a>'
+        cells = [*map(escape, (claim.source.where, printed.says, printed.correct, witness)), link]
         rows.append(
-            f"<tr><td>{escape(source)}</td><td>{escape(printed.says)}</td>"
-            f"<td>{escape(printed.correct)}</td><td>{escape(witness)}</td>"
-            f'<td><a href="{_chapter_link(claim, where)}">{claim.id}</a></td></tr>'
+            "<tr>"
+            + "".join(
+                f'<td data-label="{name}">{cell}</td>'
+                for name, cell in zip(columns, cells, strict=True)
+            )
+            + "</tr>"
         )
-    head = "".join(
-        f"<th>{name}</th>" for name in ("where", "printed", "true instead", "witness", "claim")
-    )
+    head = "".join(f"<th>{name}</th>" for name in columns)
     table = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
     html = f'<div class="table-scroll"><table class="ledger-table">{table}</table></div>'
     return Page("\n\n".join(plain), html)

@@ -1,5 +1,5 @@
 """Claims about one learner on geometrically recharging arms (sections 2, 3 and 5 of the source)."""
 
-from checks.recharge import hamacher_sum as hamacher_sum  # isort: skip  (order of the book)
+from checks.recharge import hamacher_sum as hamacher_sum
 from checks.recharge import competitive_ratio as competitive_ratio
-from checks.recharge import queue_in_front as queue_in_front  # isort: skip
+from checks.recharge import queue_in_front as queue_in_front

@@ -15,8 +15,8 @@ competitive_ratio = Claim(
     statement=r"""
 For every number of arms $m$, all rates $\mu\in(0,1)^m$ and every learner with no regret in
 expectation,
-$$\liminf_{T\to\infty}\frac{\mathbb E[U_T]}{T}\ \ge\ c^*\,\mathrm{OPT},\qquad
-c^*=\min_{r>0}\frac{r}{(1+r)(1-e^{-r})}=1-\frac{r_*}{(1+r_*)^2}\ \ge\ <<constant>>,$$
+$$\liminf_{T\to\infty}\frac{\mathbb E[U_T]}{T}\ \ge\ c^*\,\mathrm{OPT},$$
+$$c^*=\min_{r>0}\frac{r}{(1+r)(1-e^{-r})}=1-\frac{r_*}{(1+r_*)^2}\ \ge\ <<constant>>,$$
 where $r_*$ is the only positive root of $e^{r}=1+r+r^2$. The price of learning $1/c^*$ is
 at most $<<price>>$.
 """,
@@ -123,7 +123,7 @@ opt_upper_bound = Claim(
     source=Source(SOURCE, "Lemma 3.6"),
     statement=r"""
 For all rates $\mu\in(0,1)^m$, $q_j=1-\mu_j$, and **every** schedule and horizon $T$,
-$$U_T\le T\Bigl(1-\prod_jq_j-<<discount>>\Bigr)+m,$$
+$$U_T\le T\Bigl(1-\prod_jq_j\Bigr)+m,$$
 and $1-\prod_jq_j\le1-e^{-\rho}$. Hence $\mathrm{OPT}\le1-\prod_jq_j\le1-e^{-\rho}$.
 """,
     claimed={"discount": "0"},
@@ -156,6 +156,8 @@ def _round_robin_beats(discount: str) -> Finding:
 @opt_upper_bound.check(method="symbolic", scope="general", part="product", false=DISCOUNTED)
 def dual_certificate(discount: str) -> Finding:
     """A pull at gap d pays at most 1-y-yL + y d ln(1/q_j), y the product and L = ln(1/y); then add.
+
+    The number judged is what might still be taken off the bound: 0, and not a hundredth.
 
     The step is e^x >= 1+x at x = L - d ln(1/q_j). The gaps of an arm add up to at most T, the logs to L,
     1-y-yL is at least 0, and each first pull costs at most 1: what is left is T(1-y) + m.

@@ -112,7 +112,7 @@ For every sequence of actions $a_1,\dots,a_T$, every arm $j$ of rate $\mu\in(0,1
 with $u_t(j)$ the probability that a pull of $j$ at step $t$ is rewarded given the actions before $t$
 (1 before the first pull), $U_{T,j}=\sum_{t:a_t=j}u_t(j)$, and $L_j$ the number of steps after the last
 pull of $j$,
-$$\sum_{t=1}^{T}u_t(j)=T-<<factor>>\cdot\Bigl(U_{T,j}-q^{L_j}\mathbf 1\{j\text{ was pulled}\}\Bigr).$$
+$$\sum_{t=1}^{T}u_t(j)=T-\frac{1-\mu}{\mu}\Bigl(U_{T,j}-q^{L_j}\mathbf 1\{j\text{ was pulled}\}\Bigr).$$
 """,
     claimed={"factor": "(1-mu)/mu"},
     rests_on=["recharge.age_state"],
@@ -263,7 +263,7 @@ hamacher_lower_bound = Claim(
     statement=r"""
 For all rates $\mu\in(0,1)^m$ with Hamacher sum $h=\rho/(1+\rho)$, every horizon $T$ and **every**
 sequence of actions, with regret $R_T=\max_jR_{T,j}$ in conditional expected utilities,
-$$U_T\ \ge\ <<factor>>\cdot h\,(T-R_T).$$
+$$U_T\ \ge\ h\,(T-R_T).$$
 Hence a learner with no regret in expectation (with high probability, almost surely) has
 $\liminf_T\mathbb E[U_T]/T\ge h$ (the same in that sense).
 """,

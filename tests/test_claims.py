@@ -1,0 +1,241 @@
+"""The claim model: what a verdict needs, and that a check without teeth is found out."""
+
+import re
+
+import pytest
+
+from checks import claim as claim_module
+from checks.claim import Claim, NotRun, Printed, Source, all_claims, find, judge, verdict
+from checks.display import card, chapters, statement
+from checks.finding import Finding, decide, enclosure, exact, proved, refuted, undecided
+from checks.ledger import record_of, recorded
+
+CLAIMS = all_claims()
+
+
+@pytest.fixture
+def make(monkeypatch):
+    """Claims that exist during one test only."""
+    monkeypatch.setattr(claim_module, "_REGISTRY", {})
+
+    def build(**options):
+        options = {"claimed": {"x": "1"}} | options
+        source = Source("geometric_recharge", "nowhere", provenance="ours")
+        return Claim("recharge.made_up", title="x", statement="s", source=source, **options)
+
+    return build
+
+
+def below_two(x: str) -> Finding:
+    """Decide x < 2."""
+    return decide(float(x) < 2, f"{x} < 2", f"{x} >= 2")
+
+
+def judged(claim):
+    return [judge(check) for check in claim.checks]
+
+
+# --- the claims of the book
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
+def test_a_claim_is_complete(claim):
+    assert claim.checks or claim.open, "neither a check nor a reason why it is open"
+    assert set(claim.rests_on) <= set(CLAIMS)
+    assert claim.source.provenance != "stated" or claim.source.where != ""
+    assert not claim.title.endswith(".")
+    assert "$" not in claim.title
+    assert not re.search(r"<<\w+>>", repr(statement(claim.id)))
+    for check in claim.checks:
+        assert check.summary.endswith("."), f"{check.name} does not say what it decides"
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_each_claim_is_recorded_at_both_efforts(name):
+    for effort in ("quick", "full"):
+        assert name in recorded(effort), f"record {name} at {effort} effort"
+
+
+def test_each_claim_is_stated_in_a_chapter():
+    assert set(chapters()) == set(CLAIMS)
+
+
+def test_each_source_is_in_the_bibliography():
+    entries = (claim_module.__file__.rsplit("checks", 1)[0]) + "references.bib"
+    with open(entries, encoding="utf-8") as file:
+        keys = set(re.findall(r"^@\w+\{([^,]+),", file.read(), re.MULTILINE))
+    assert {claim.source.key for claim in CLAIMS.values()} <= keys
+
+
+def test_nothing_rests_on_itself():
+    def below(name, path):
+        assert name not in path, f"{' -> '.join(path)} -> {name}"
+        for other in CLAIMS[name].rests_on:
+            below(other, (*path, name))
+
+    for name in CLAIMS:
+        below(name, ())
+
+
+def test_an_unknown_claim_suggests_the_nearest():
+    with pytest.raises(ValueError, match=r"did you mean recharge\.competitive_ratio"):
+        find("competitve_ratio")
+
+
+# --- verdicts
+
+
+@pytest.mark.parametrize(
+    ("method", "scope", "expected"),
+    [
+        ("exact", "general", "holds"),
+        ("exact", "instances", "supported"),
+        ("reproduced", "instances", "supported"),
+    ],
+)
+def test_scope_decides_between_holds_and_supported(make, method, scope, expected):
+    claim = make()
+    claim.check(method=method, scope=scope, false={"x": "2"})(below_two)
+    assert verdict(claim, judged(claim)) == expected
+
+
+def test_a_part_without_a_general_check_leaves_the_claim_supported(make):
+    claim = make(parts={"one": "first", "two": "second"})
+    claim.check(method="exact", scope="general", part="one", false={"x": "2"})(below_two)
+    claim.check(method="exact", scope="instances", part="two", false={"x": "2"})(below_two)
+    assert verdict(claim, judged(claim)) == "supported"
+
+
+@pytest.mark.parametrize(
+    ("method", "outcome", "expected"),
+    [
+        ("exact", refuted("no"), "refuted"),
+        ("reproduced", refuted("no"), "not reproduced"),
+        ("exact", undecided("cannot tell"), "undecided"),
+    ],
+)
+def test_no_check_passes_by_default(make, method, outcome, expected):
+    claim = make()
+    claim.check(method="exact", scope="general", false={"x": "2"})(below_two)
+
+    @claim.check(method=method, scope="instances", false={"x": "2"})
+    def other(x: str) -> Finding:
+        """Decide nothing of interest."""
+        return outcome
+
+    assert verdict(claim, judged(claim)) == expected
+
+
+def test_a_proved_print_is_no_correction(make):
+    claim = make(as_printed=Printed({"x": "1.5"}, "x is 1.5", "x is 1"))
+    claim.check(method="exact", scope="general", false={"x": "2"})(below_two)
+    assert verdict(claim, judged(claim)) == "undecided"
+
+
+def test_a_refuted_print_is_a_correction(make):
+    claim = make(as_printed=Printed({"x": "3"}, "x is 3", "x is 1"))
+    claim.check(method="exact", scope="general", false={"x": "2"})(below_two)
+    assert verdict(claim, judged(claim)) == "holds as corrected"
+
+
+def test_open_stays_open_whatever_supports_it(make):
+    claim = make(open="nobody has proved the second half")
+    claim.check(method="exact", scope="instances", false={"x": "2"})(below_two)
+    assert verdict(claim, judged(claim)) == "open"
+
+
+def test_a_missing_tool_is_never_silent(make):
+    claim = make()
+
+    @claim.check(method="kernel", scope="general", false={"x": "2"})
+    def absent(x: str) -> Finding:
+        """Need a tool that is not there."""
+        raise NotRun("coqc is not installed")
+
+    assert verdict(claim, judged(claim)) == "not run"
+    assert "coqc" in record_of(claim, judged(claim))["checks"][0]["not_run"]
+
+
+@pytest.mark.parametrize("answer", [proved("always"), undecided("never sure")])
+def test_a_check_that_cannot_fail_is_toothless(make, answer):
+    claim = make()
+
+    @claim.check(method="exact", scope="general", false={"x": "2"})
+    def gullible(x: str) -> Finding:
+        """Accept anything."""
+        return answer
+
+    assert record_of(claim, judged(claim))["toothless"]
+
+
+# --- a claim that is put together wrongly is refused
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "guess"}, "method = 'guess'"),
+        ({"scope": "all"}, "scope = 'all'"),
+        ({"false": {}}, "needs its nearest false statement"),
+        ({"false": {"x": "1"}}, "is what recharge.made_up claims"),
+        ({"false": {"y": "1"}}, "must be among"),
+        ({"method": "statistical", "alpha": 1e-6}, "a simulation decides instances only"),
+        ({"method": "statistical", "scope": "instances"}, "alpha = 0.0"),
+        ({"method": "statistical", "scope": "instances", "alpha": 1e-3}, "alpha = 0.001"),
+        ({"alpha": 1e-9}, "alpha = 1e-09"),
+        ({"part": "middle"}, "part = 'middle'"),
+    ],
+)
+def test_a_check_declared_wrongly_is_refused(make, options, message):
+    settings = {"method": "exact", "scope": "general", "false": {"x": "2"}} | options
+    with pytest.raises(ValueError, match=re.escape(message)):
+        make().check(**settings)(below_two)
+
+
+def test_a_judge_must_look_at_its_false_numbers(make):
+    claim = make(claimed={"x": "1", "y": "1"})
+    with pytest.raises(ValueError, match="never looks at its false numbers"):
+        claim.check(method="exact", scope="general", false={"y": "2"})(below_two)
+
+
+def test_a_placeholder_needs_its_number():
+    source = Source("geometric_recharge", "nowhere")
+    with pytest.raises(ValueError, match="<<constant>>"):
+        Claim("recharge.no_number", title="<<constant>>", statement="", source=source)
+    assert "recharge.no_number" not in all_claims()
+
+
+# --- findings
+
+
+def test_a_refutation_shows_its_witness():
+    with pytest.raises(ValueError, match="must show its witness"):
+        refuted("")
+
+
+def test_an_enclosure_prints_the_digits_it_is_sure_of():
+    assert enclosure("0.12345", "0.12349").text == "0.1234..."
+    assert enclosure("0.9999", "1.0001").text.startswith("[0.9999")
+    with pytest.raises(ValueError, match="must be at most"):
+        enclosure("2", "1")
+
+
+def test_an_exact_value_is_kept_whole():
+    assert exact("97/160").low == "97/160"
+
+
+# --- what readers see
+
+
+def test_a_card_reads_well_in_a_terminal():
+    text = card("recharge.competitive_ratio").text()
+    assert max(map(len, text.splitlines())) <= 100
+    assert "0.77016349200449182161" in text
+    assert "holds as corrected" in text
+    assert "1.29842560752563911948" in text
+
+
+def test_a_card_links_to_methods_and_ledger():
+    html = card("recharge.competitive_ratio").html()
+    assert "how_to_read.html#method-certified" in html
+    assert "ledger.html#recharge.competitive_ratio" in html
