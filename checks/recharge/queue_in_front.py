@@ -4,7 +4,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from checks.claim import Claim, Printed, Source
-from checks.finding import Finding, combine, decide, decimal, proved, refuted
+from checks.finding import Finding, combine, decide, decimal, enclosure, exact, proved, refuted
+from checks.recharge.evidence import RATES, odds_and_sum, queue_growth, queue_settled
 
 SOURCE = "geometric_recharge"
 
@@ -649,8 +650,6 @@ def _first_passage(down, stay, up):
 
 def _compare_table(rates: tuple[str, ...], stated: str, name: str) -> Finding:
     """Compare printed means with their enclosures, each to half a unit of its last digit."""
-    from checks.finding import enclosure
-
     found = []
     for margin, text in zip(MARGINS, stated.split(","), strict=True):
         value = Fraction(text.strip())
@@ -687,3 +686,243 @@ def mean_queue_three_servers(queue_3: str) -> Finding:
 def mean_queue_seven_servers(queue_7: str) -> Finding:
     """Enclose the mean queue for seven servers by a Poisson equation evaluated in Arb."""
     return _compare_table(_I7, queue_7, "m = 7")
+
+
+# The transient ------------------------------------------------------------------------------------
+
+queue_transient = Claim(
+    "recharge.queue_transient",
+    title="A learning queue first grows, then falls to a mean that depends on the servers, "
+    "not on the margin alone",
+    source=Source(SOURCE, "Section 5.2", provenance="stated"),
+    kind="observation",
+    statement=r"""
+One queue, empty at first, is routed by EXP3 ($\gamma=T^{-1/2}$, $\eta=\gamma/m$, $T=10^5$) at arrival
+rate $h-\epsilon$, $\epsilon\in\{0.005,0.01,0.015\}$, to servers of rates $(1/2,1/10,3/10)$ or
+$(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$.
+
+1. The mean queue rises and falls; its peak and its later level are higher for smaller $\epsilon$, and
+   the excess over the later level lasts longer with <<longer>> servers.
+2. Where the fluid queue $\int_0^t(\lambda-u(p(s)))\,ds$ along the mean-field flow of EXP3 has its peak,
+   the mean queue is <<peak_ratio>> times as high as the fluid one, to within one half.
+3. Once settled, the mean queue is that of normalized odds at the margin <<margin>>.
+4. For normalized odds the mean queues of both systems are *not* alike: their ratio tends to
+   <<ratio>> as $\epsilon\to0$, and at the three margins it is <<ratios>>.
+""",
+    claimed={
+        "longer": "seven",
+        "peak_ratio": "1",
+        "margin": "less the cost of the fluctuations",
+        "ratio": "1.342",
+        "ratios": "1.337, 1.332, 1.327",
+    },
+    rests_on=["recharge.stability_threshold", "recharge.exp3_concentration"],
+    parts={
+        "transient": "rise and fall of the mean queue",
+        "settled": "the mean queue in the long run",
+        "ratio": "normalized odds on both systems",
+    },
+    as_printed=Printed(
+        {"ratio": "1.00", "ratios": "1.00, 1.00, 1.00"},
+        says="at equal margins both systems have similar stationary mean queues",
+        correct="the settled mean queue of the three servers is a third longer, by a factor that "
+        "tends to 1.342 as the margin vanishes",
+    ),
+)
+
+
+@lru_cache(maxsize=4)
+def heavy_traffic_constant(rates: tuple[str, ...]) -> Fraction:
+    """Limit of (h - lambda) E[Q] for normalized odds as lambda tends to h, exactly.
+
+    Half the stationary second moment of the step of Psi at lambda = h, where Psi has no drift:
+    0 = E[Psi'^2 - Psi^2] = -2 eps E[Psi] + E[(Psi' - Psi)^2] in the limit.
+    """
+    import numpy as np
+
+    from simlib.recharge.exact import router_matrices, stationary_law
+    from simlib.recharge.formulas import normalized_odds
+
+    mu = _fractions(rates)
+    accepted, rejected = (x.sum(axis=0) for x in router_matrices(mu, normalized_odds(mu)))
+    law = stationary_law(accepted + rejected)
+    odds = [rate / (1 - rate) for rate in mu]
+    shares = [x / sum(odds) for x in odds]
+    weights = [p / (r + (1 - r) * p) for p, r in zip(shares, mu, strict=True)]
+    h = sum(odds) / (1 + sum(odds))
+    psi = np.array(
+        [
+            sum((w for j, w in enumerate(weights) if b >> j & 1), Fraction(0))
+            for b in range(len(law))
+        ]
+    )
+    # E[(arrival - accepted + psi' - psi)^2 | b], the squares expanded so that only matrix-vector
+    # products are needed; the arrival is independent with mean and mean square h.
+    ones = np.array([Fraction(1)] * len(law))
+
+    def second_moment(matrix, shift):
+        start = shift - psi
+        return (
+            start * start * matrix.dot(ones) + 2 * start * matrix.dot(psi) + matrix.dot(psi * psi)
+        )
+
+    moment = h * (second_moment(accepted, 0 * ones) + second_moment(rejected, ones)) + (1 - h) * (
+        second_moment(accepted, -ones) + second_moment(rejected, 0 * ones)
+    )
+    return law.dot(moment) / 2
+
+
+@queue_transient.check(method="exact", scope="general", false={"ratio": "1.343"}, part="ratio")
+def ratio_in_heavy_traffic(ratio: str) -> Finding:
+    """Compute the heavy-traffic constants of both systems as rationals and compare their ratio."""
+    three, seven = heavy_traffic_constant(_I3), heavy_traffic_constant(_I7)
+    true = three / seven
+    digits = len(ratio.partition(".")[2])
+    return decide(
+        abs(true - Fraction(ratio)) <= Fraction(1, 2 * 10**digits),
+        f"{decimal(three, 5)} against {decimal(seven, 5)}, ratio {decimal(true, 6)}",
+        f"the ratio is {decimal(true, 6)}, not {ratio}",
+        **{"kappa, m = 3": exact(three, 9), "kappa, m = 7": exact(seven, 9)},
+    )
+
+
+@queue_transient.check(
+    method="certified", scope="general", false={"ratios": "1.337, 1.332, 1.328"}, part="ratio"
+)
+def ratio_at_three_margins(ratios: str) -> Finding:
+    """Enclose the ratio of the mean queues at the margins 0.005, 0.01 and 0.015 in Arb."""
+    found = []
+    for margin, text in zip(("0.005", "0.01", "0.015"), ratios.split(","), strict=True):
+        (low3, high3), (low7, high7) = mean_queue(_I3, margin), mean_queue(_I7, margin)
+        low, high = low3 / high7, high3 / low7
+        stated = Fraction(text.strip())
+        half = Fraction(1, 2 * 10 ** len(text.strip().partition(".")[2]))
+        name = f"ratio at margin {margin}"
+        if stated - half <= low and high <= stated + half:
+            shown = enclosure(low, high)
+            found.append(proved(f"{margin}: {shown.text}", **{name: shown}))
+        elif high < stated - half or low > stated + half:
+            found.append(refuted(f"at margin {margin} it is {decimal(low, 5)}, not {text.strip()}"))
+        else:
+            found.append(Finding("undecided", f"{name}: enclosure too wide"))
+    return combine(found)
+
+
+def _growth(growth, instance: str, margin: str):
+    return growth[f"mean_{instance}_{round(1000 * float(margin))}"]
+
+
+@queue_transient.check(
+    method="reproduced",
+    scope="instances",
+    false={"longer": "three"},
+    part="transient",
+    uses=queue_growth,
+)
+def published_shape(growth, longer: str) -> Finding:
+    """Repeat the six configurations of section 5.2 and compare what is said about their figure.
+
+    160 runs (quick) or the published 1000 (full). Required: each mean queue peaks in the first third
+    at 1.5 times its level in the second half or more; peaks and levels fall as the margin grows; the
+    time until half of the excess over the level is gone is longer with seven servers, margin by margin.
+    """
+    steps = growth["steps"]
+    margins = ("0.005", "0.01", "0.015")
+    summary = {}
+    for instance in ("I3", "I7"):
+        rows = []
+        for margin in margins:
+            mean = _growth(growth, instance, margin)
+            top, level = mean.argmax(), mean[len(mean) // 2 :].mean()
+            halfway = steps[(mean > (mean[top] + level) / 2).nonzero()[0][-1]]
+            if steps[top] > steps[-1] / 3 or mean[top] < 1.5 * level:
+                return refuted(f"{instance}, margin {margin}: no peak, {mean[top]:.1f}")
+            rows.append((float(mean[top]), float(level), int(halfway)))
+        peaks, levels, _ = zip(*rows, strict=True)
+        if sorted(peaks, reverse=True) != list(peaks) or sorted(levels, reverse=True) != list(
+            levels
+        ):
+            return refuted(f"{instance}: peaks {peaks} or levels {levels} are not in order")
+        summary[instance] = rows
+    times = {instance: [row[2] for row in rows] for instance, rows in summary.items()}
+    pairs = list(zip(times["I3"], times["I7"], strict=True))
+    if longer == "three":
+        pairs = [(b, a) for a, b in pairs]
+    return decide(
+        all(short < long for short, long in pairs),
+        "half of the excess is gone after "
+        + " and ".join(f"{times[i]} steps (m = {len(RATES[i])})" for i in ("I3", "I7")),
+        f"half of the excess is gone after {times['I3']} (m = 3) and {times['I7']} (m = 7) steps",
+    )
+
+
+@queue_transient.check(
+    method="statistical",
+    scope="instances",
+    false={"peak_ratio": "2.1"},
+    part="transient",
+    uses=queue_growth,
+    alpha=1e-6,
+)
+def height_of_the_fluid_peak(growth, peak_ratio: str) -> Finding:
+    """Compare the mean queue with the fluid peak, at the time of that peak, in six configurations.
+
+    160 runs (quick) or 1000; normal interval, alpha split over six: at its peak the queue of a run is
+    a sum over thousands of steps of learning, with standard deviation at most 0.7 of the mean. d = 0.5
+    covers what the fluid leaves out, the queue's own fluctuations (0.15 at most), and the half-width
+    (0.3 at most). A ratio of 2.1 would need an interval above 1.6; the true ratios are at most 1.2
+    with a standard error of 0.05, so it is refuted with probability above 1 - 1e-6.
+    """
+    from statistics import NormalDist
+
+    from checks.methods.statistical import equals
+    from simlib.estimate import Estimate
+    from simlib.recharge.flow import fluid_peak
+
+    quantile, runs = NormalDist().inv_cdf(1 - 1e-6 / 12), int(growth["runs"])
+    found = []
+    for instance in ("I3", "I7"):
+        _, h = odds_and_sum(instance)
+        gamma = float(growth["exploration"])
+        for margin in ("0.005", "0.01", "0.015"):
+            peak = fluid_peak(
+                h - float(margin), RATES[instance], gamma, gamma / len(RATES[instance])
+            )
+            at = abs(growth["steps"] - peak.time).argmin()
+            name = f"{instance}_{round(1000 * float(margin))}"
+            mean = growth[f"mean_{name}"][at] / peak.height
+            half = quantile * growth[f"std_{name}"][at] / runs**0.5 / peak.height
+            sample = Estimate(mean, mean - half, mean + half, runs, 1e-6 / 6, "normal")
+            found.append(equals(sample, float(peak_ratio), 0.5, f"over fluid peak, {name}", 3))
+    return combine(found, "in all six configurations")
+
+
+@queue_transient.check(
+    method="statistical",
+    scope="instances",
+    false={"margin": "itself"},
+    part="settled",
+    uses=queue_settled,
+    alpha=1e-6,
+)
+def settled_mean(settled, margin: str) -> Finding:
+    """Compare the settled mean queue on seven servers with that of normalized odds, to 25 %.
+
+    96 runs, learning rate six times that of section 5.2, where the cost of the fluctuations takes a
+    third of the margin 0.015: means 16.5 with it and 10.8 without. A run averages over 100 times or
+    more in which the queue forgets, so t interval; half-width at most 15 %. d = 25 % is half of what
+    separates both predictions; it covers that the fluctuations are not much slower than the queue.
+    """
+    from checks.methods.statistical import equals
+    from simlib.estimate import mean_normal
+    from simlib.recharge.formulas import stationary_utility_loss
+    from simlib.recharge.stationary import stationary_queue
+
+    rates = RATES["I7"]
+    _, h = odds_and_sum("I7")
+    gap = float(settled["margin"])
+    if margin == "less the cost of the fluctuations":
+        gap -= float(stationary_utility_loss(rates, float(settled["eta"])))
+    target = float(stationary_queue(h - gap, rates).mean)
+    sample = mean_normal(settled["late_mean"], 1e-6)
+    return equals(sample, target, 0.25 * target, "settled mean queue, I7", 3)
