@@ -284,7 +284,7 @@ def _judge_numbers(claim: Claim, check, numbers: dict[str, str], effort: str) ->
     found = [evidence.get(effort) for evidence in check.uses]
     try:
         finding = check.decide(numbers, found)
-    except (ValueError, ZeroDivisionError, TypeError, SyntaxError) as error:
+    except (ValueError, ZeroDivisionError, TypeError, SyntaxError, KeyError) as error:
         given = ", ".join(f"{key} = {numbers[key]}" for key in check.parameters)
         raise ValueError(
             f"{given}: {check.name} cannot judge that ({error}); "

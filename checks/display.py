@@ -107,7 +107,7 @@ class Card:
         for number, (name, text) in enumerate(values[:3]):
             rows.append(("value" if number == 0 else "", f"{name} = {text}"))
         if len(values) > 3:
-            rows.append(("", f"and {len(values) - 3} more values in the ledger's evidence"))
+            rows.append(("", f"and {len(values) - 3} more, with what each check found"))
         if record["margin"]:
             rows.append(("margin", record["margin"]))
         for number, false in enumerate(self._rejections()):
@@ -160,6 +160,8 @@ class Card:
                 kind += f", alpha {check['alpha']:.0e}"
             found = check["not_run"] or f"{check['claimed']['outcome']}: "
             found += check["claimed"]["witness"]
+            values = check["claimed"]["values"].items()
+            found += "".join(f"; {name} = {quantity['text']}" for name, quantity in values)
             lines.append((f"{check['name']} ({kind})", f"{check['summary']} {found}"))
         return lines
 

@@ -11,9 +11,12 @@ import hashlib
 import inspect
 import json
 import os
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +27,7 @@ from checks.claim import EFFORTS
 DEFAULT_SEED = 20260401
 CACHE = Path(__file__).resolve().parents[1] / ".cache" / "evidence"
 _LIBRARIES = ("numpy", "scipy", "numba")
+_unfinished: ContextVar[Path | None] = ContextVar("unfinished", default=None)
 
 
 @dataclass(frozen=True)
@@ -103,8 +107,9 @@ class Evidence:
         path = self.path(effort, seed)
         if path.exists() and not fresh:
             return _load(path)
-        result = self.compute(seed, jobs, **self.parameters(effort))
-        _store(path, result)
+        with _keeping(path.with_suffix(".unfinished") if effort == "full" else None):
+            result = self.compute(seed, jobs, **self.parameters(effort))
+            _store(path, result)
         return _load(path)
 
 
@@ -115,6 +120,34 @@ def evidence(name: str, *, quick: Mapping[str, Any], full: Mapping[str, Any]) ->
         return Evidence(name, compute, {"quick": quick, "full": full})
 
     return wrap
+
+
+def replicate(function: Callable[..., Any], replications: int, *, experiment: str, **options: Any):
+    """`simlib.replicate.replicate` for use inside evidence: what has finished is never lost.
+
+    At full effort each finished replication is kept on disk until the whole evidence is stored, so
+    that an interrupted run goes on where it stopped.
+    """
+    from simlib.replicate import replicate as run
+
+    folder = _unfinished.get()
+    checkpoint = folder and folder / f"{experiment}.npz"
+    return run(function, replications, experiment=experiment, checkpoint=checkpoint, **options)
+
+
+@contextmanager
+def _keeping(folder: Path | None):
+    """Keep finished replications in a folder, which is removed when the block succeeds."""
+    if folder is None:
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    token = _unfinished.set(folder)
+    try:
+        yield
+    finally:
+        _unfinished.reset(token)
+    shutil.rmtree(folder)
 
 
 def _load(path: Path) -> dict[str, Any]:

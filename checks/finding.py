@@ -149,6 +149,13 @@ def decide(truth: bool, yes: str, no: str, *, margin: str = "", **values: Quanti
     return proved(yes, margin=margin, **values) if truth else refuted(no, margin=margin, **values)
 
 
+def one_of(name: str, value: str, *allowed: str) -> str:
+    """A named variant of a statement, checked: anything else is a ``ValueError``, never a verdict."""
+    if value not in allowed:
+        raise ValueError(f"{name} = {value!r}: must be one of {', '.join(map(repr, allowed))}")
+    return value
+
+
 def combine(findings: Iterable[Finding], summary: str = "") -> Finding:
     """All parts must be proved; one refuted part refutes, else one undecided part decides nothing.
 

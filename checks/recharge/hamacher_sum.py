@@ -4,7 +4,7 @@ from fractions import Fraction
 from itertools import product
 
 from checks.claim import Claim, Source
-from checks.finding import Finding, combine, decide, exact, proved, refuted
+from checks.finding import Finding, combine, decide, exact, one_of, proved, refuted
 
 SOURCE = "geometric_recharge"
 I3 = ("1/2", "1/10", "3/10")
@@ -35,7 +35,10 @@ probability $1-q_j^{\,d}$. So past answers say nothing about future ones, and an
 deterministic schedule.
 """,
     claimed={"reset": "the last attempt"},
+    uncovered="that a schedule is as good as any policy: a policy is an average over schedules",
 )
+
+RESETS = ("the last attempt", "the last accepted attempt")
 
 
 @age_state.check(method="symbolic", scope="general", false={"reset": "the last accepted attempt"})
@@ -50,6 +53,7 @@ def bayes_filter(reset: str) -> Finding:
 
     from checks.methods.symbolic import identity
 
+    one_of("reset", reset, *RESETS)
     mu, b = sympy.symbols("mu b", positive=True)
     d = sympy.symbols("d", integer=True, positive=True)
     q = 1 - mu
@@ -79,6 +83,7 @@ def every_history(reset: str) -> Finding:
     """
     from simlib.recharge.exact import acceptance_given_history
 
+    one_of("reset", reset, *RESETS)
     rates, cells = (Fraction(1, 3), Fraction(3, 4)), 0
     for actions in product(range(2), repeat=6):
         for cell in acceptance_given_history(rates, actions):
@@ -153,6 +158,7 @@ def all_short_schedules_per_arm(factor: str) -> Finding:
     """
     from simlib.recharge.exact import evaluate_schedule
 
+    one_of("factor", factor, "(1-mu)/mu", "1/mu")
     count = 0
     for rates in ENUMERATED:
         for actions in _schedules(len(rates), LENGTH):
@@ -196,6 +202,7 @@ def _sides(rates: tuple[str, ...], actions: tuple[int, ...], weights: str):
     from simlib.recharge.exact import evaluate_schedule
     from simlib.recharge.formulas import odds
 
+    one_of("weights", weights, "the odds of arm j", "the mean odds")
     value = evaluate_schedule(rates, actions)
     each = odds([Fraction(rate) for rate in rates])
     rho = sum(each)
@@ -222,7 +229,7 @@ def sum_over_arms(weights: str) -> Finding:
     horizon, utility = sympy.symbols("T U", positive=True)
     rho, u, b = IndexedBase("rho"), IndexedBase("u"), IndexedBase("b")
 
-    if weights != "the odds of arm j":
+    if one_of("weights", weights, "the odds of arm j", "the mean odds") == "the mean odds":
         left, right = _sides(("1/2", "3/4"), (0, 0), weights)
         return decide(left == right, "", f"rates 1/2 and 3/4, arm 0 twice: {left} against {right}")
 
@@ -376,7 +383,7 @@ BY_RATE = {"weights": "its rate"}
 def _router(rates: tuple[str, ...], weights: str) -> list[Fraction]:
     """Probabilities proportional to the odds or to the rates."""
     each = [Fraction(rate) for rate in rates]
-    if weights == "its odds":
+    if one_of("weights", weights, "its odds", "its rate") == "its odds":
         each = [mu / (1 - mu) for mu in each]
     return [x / sum(each) for x in each]
 
@@ -392,6 +399,7 @@ def expected_availability(weights: str) -> Finding:
 
     from checks.methods.symbolic import identity
 
+    one_of("weights", weights, "its odds", "its rate")
     mu, p, total = sympy.symbols("mu p rho", positive=True)
     t = sympy.symbols("t", integer=True, nonnegative=True)
     q, odds = 1 - mu, mu / (1 - mu)
@@ -490,7 +498,7 @@ def gap_to_the_tangent(weights: str) -> Finding:
     from checks.methods.symbolic import identity
 
     p, r, total = sympy.symbols("p r rho", positive=True)
-    if weights != "the odds":
+    if one_of("weights", weights, "the odds", "-log(1-mu)") != "the odds":
         return _log_router_falls_short()
     t = 1 / total
     value = p * r / (r + p)
