@@ -235,11 +235,11 @@ opt_certificate = Claim(
     source=Source(SOURCE, "Section 3.2", provenance="ours"),
     statement=r"""
 Cap the age of arm $j$ at $D_j$, let $\bar r_j(d)=1-q_j^d$ below the cap and $<<cap_reward>>$ at it. If a
-function $\varphi$ on capped states satisfies $\bar r_a(s_a)+\varphi(s')-\varphi(s)\le g$ for every capped state
-$s$ reachable from "all capped" and every arm $a$ (leading to $s'$), then every policy and every $T$
-have $\mathbb E\,U_T\le gT+\max\varphi-\min\varphi$. If a cycle with all gaps below the caps has mean
-$g$, then $\mathrm{OPT}=g$. For the rates $1/2,1/10,3/10$ with caps $(4,20,6)$ this holds with
-$g=<<gain>>$ and span $<<span>>$.
+function $\varphi$ on capped states satisfies $\bar r_a(s_a)+\varphi(s')-\varphi(s)\le g$ for every
+capped state $s$ reachable from "all capped" and every arm $a$ (leading to $s'$), then every policy
+and every $T$ have $\mathbb E\,U_T\le gT+\max\varphi-\min\varphi$. If a cycle with all gaps below the
+caps has mean $g$, then $\mathrm{OPT}=g$. For the rates $1/2,1/10,3/10$ with caps $(4,20,6)$ this holds
+with $g=<<gain>>$ and span $<<span>>$.
 """,
     claimed={
         "gain": "67252215599/100000000000",
