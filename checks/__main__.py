@@ -17,6 +17,7 @@ from checks import ledger
 from checks.claim import EFFORTS, PROVED, Claim, all_claims, find, select
 from checks.display import card_of, error_budget
 from checks.evidence import DEFAULT_SEED
+from checks.finding import is_number, one_of
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -270,7 +271,7 @@ def _try(options: argparse.Namespace) -> int:
         if name not in numbers:
             known = ", ".join(f"{key} (claimed {text})" for key, text in claim.claimed.items())
             raise ValueError(f"{name} = {value!r}: {claim.id} has the numbers {known or 'none'}")
-        numbers[name] = value
+        numbers[name] = _permitted(claim, name, value)
     changed = {key for key, value in numbers.items() if value != claim.claimed[key]}
     outcomes = [
         _judge_numbers(claim, check, numbers, options.effort)
@@ -278,6 +279,16 @@ def _try(options: argparse.Namespace) -> int:
         if not changed or changed & set(check.parameters)
     ]
     return 0 if outcomes and all(outcome == PROVED for outcome in outcomes) else 1
+
+
+def _permitted(claim: Claim, name: str, value: str) -> str:
+    """The value given, if it is a number like the claimed one or a variant that the claim names."""
+    if "," in claim.claimed[name] or is_number(claim.claimed[name]):
+        return value
+    printed = claim.as_printed.numbers if claim.as_printed else {}
+    sets = [claim.claimed, printed, *(wrong for check in claim.checks for wrong in check.false)]
+    variants = list(dict.fromkeys(numbers[name] for numbers in sets if name in numbers))
+    return one_of(name, value, *variants)
 
 
 def _judge_numbers(claim: Claim, check, numbers: dict[str, str], effort: str) -> str:

@@ -149,6 +149,15 @@ def decide(truth: bool, yes: str, no: str, *, margin: str = "", **values: Quanti
     return proved(yes, margin=margin, **values) if truth else refuted(no, margin=margin, **values)
 
 
+def is_number(text: str) -> bool:
+    """Whether a claimed text is a rational number, such as ``0.77`` or ``97/160``."""
+    try:
+        Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return False
+    return True
+
+
 def one_of(name: str, value: str, *allowed: str) -> str:
     """A named variant of a statement, checked: anything else is a ``ValueError``, never a verdict."""
     if value not in allowed:
