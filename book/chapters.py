@@ -79,6 +79,7 @@ def run(text):
         timeout=CELL_TIMEOUT,
         kernel_name="python3",
         record_timing=False,
+        coalesce_streams=True,
         resources={"metadata": {"path": str(text.parent)}},
         extra_arguments=["--log-level=ERROR"],
     ).execute()

@@ -55,8 +55,8 @@ def _row(label: str, text: str) -> str:
     return textwrap.fill(
         text,
         WIDTH,
-        initial_indent=f"  {label:<11}",
-        subsequent_indent=" " * 13,
+        initial_indent=f"  {label:<12}",
+        subsequent_indent=" " * 14,
         break_long_words=False,
         break_on_hyphens=False,
     )

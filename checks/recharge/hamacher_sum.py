@@ -10,6 +10,7 @@ SOURCE = "geometric_recharge"
 I3 = ("1/2", "1/10", "3/10")
 I7 = ("1/2", "33/100", "33/100", "33/100", "1/4", "1/4", "1/10")
 ENUMERATED = (("1/2", "1/10", "3/10"), ("2/3", "1/4", "1/7"))
+COUNTED = "schedules enumerated"
 LENGTH = 8  # every schedule of three arms up to this length: 9,840 for each rate vector
 
 
@@ -99,10 +100,10 @@ def every_history(reset: str) -> Finding:
                 age = len(cell.history) - taken[-1] if taken else len(cell.history) + 1
             if cell.acceptance != 1 - q**age:
                 return refuted(
-                    f"sent {actions[: len(cell.history)]}, answered {cell.history}, now to "
-                    f"{cell.arm}: accepted with {cell.acceptance}, not {1 - q**age}"
+                    f"sent {list(actions[: len(cell.history)])}, answered {list(cell.history)}, now "
+                    f"to {cell.arm}: accepted with {cell.acceptance}, not {1 - q**age}"
                 )
-    return proved(f"{cells} histories, all equal 1 - q^d", cells=exact(cells))
+    return proved(f"{cells} histories, all equal 1 - q^d", **{"histories enumerated": exact(cells)})
 
 
 # ----------------------------------------------------------------------------------------------
@@ -135,7 +136,7 @@ def induction_on_the_schedule(factor: str) -> Finding:
 
     from checks.methods.symbolic import identity
 
-    mu, x = sympy.symbols("mu x", positive=True)  # x = q^L with L = a - 1
+    mu, x = sympy.symbols("mu q^L", positive=True)
     q, k = 1 - mu, sympy.sympify(factor, locals={"mu": mu})
     pays = 1 - q * x
     at = [{mu: sympy.Rational(1, 2), x: 1}]
@@ -171,10 +172,10 @@ def all_short_schedules_per_arm(factor: str) -> Finding:
                 k = {"(1-mu)/mu": (1 - rate) / rate, "1/mu": 1 / rate}[factor]
                 if value.hindsight[arm] != value.steps - k * collected:
                     return refuted(
-                        f"rates {rates}, schedule {actions}, arm {arm}: "
+                        f"rates {', '.join(rates)}, schedule {list(actions)}, arm {arm}: "
                         f"{value.hindsight[arm]} against {value.steps - k * collected}"
                     )
-    return proved(f"{count} schedules, equality each time", schedules=exact(count))
+    return proved(f"{count} schedules, equality each time", **{COUNTED: exact(count)})
 
 
 # ----------------------------------------------------------------------------------------------
@@ -187,8 +188,11 @@ utility_identity = Claim(
 For every horizon $T$, every sequence of actions and all rates $\mu\in(0,1)^m$, with odds
 $\rho_j=\mu_j/(1-\mu_j)$, $\rho=\sum_j\rho_j$, utility $U_T=\sum_jU_{T,j}$ and regrets
 $R_{T,j}=\sum_tu_t(j)-U_T$,
-$$(1+\rho)\,U_T=\rho\,T-\sum_jw_jR_{T,j}+\sum_{j\text{ pulled}}q_j^{L_j},
-\qquad w_j=\text{<<weights>>}.$$
+$$(1+\rho)\,U_T=\rho\,T-\sum_j\rho_jR_{T,j}+\sum_{j\text{ pulled}}q_j^{L_j},$$
+where $L_j$ is the number of steps after the last pull of $j$. With $h=\rho/(1+\rho)$ and
+$\pi_j=\rho_j/\rho$ this reads
+$$\frac{U_T}{T}=h\Bigl(1-\sum_j\pi_j\frac{R_{T,j}}{T}\Bigr)
++\frac{1}{(1+\rho)\,T}\sum_{j\text{ pulled}}q_j^{L_j}.$$
 """,
     claimed={"weights": "the odds of arm j"},
     rests_on=["recharge.per_arm_identity"],
@@ -257,8 +261,8 @@ def all_short_schedules(weights: str) -> Finding:
             left, right = _sides(rates, actions, weights)
             count += 1
             if left != right:
-                return refuted(f"rates {rates}, schedule {actions}: {left} against {right}")
-    return proved(f"{count} schedules, equality each time", schedules=exact(count))
+                return refuted(f"rates {', '.join(rates)}, {list(actions)}: {left} against {right}")
+    return proved(f"{count} schedules, equality each time", **{COUNTED: exact(count)})
 
 
 # ----------------------------------------------------------------------------------------------
@@ -272,7 +276,8 @@ For all rates $\mu\in(0,1)^m$ with Hamacher sum $h=\rho/(1+\rho)$, every horizon
 sequence of actions, with regret $R_T=\max_jR_{T,j}$ in conditional expected utilities,
 $$U_T\ \ge\ h\,(T-R_T).$$
 Hence a learner with no regret in expectation (with high probability, almost surely) has
-$\liminf_T\mathbb E[U_T]/T\ge h$ (the same in that sense).
+$\liminf_T\mathbb E[U_T]/T\ge h$ (the same in that sense). For the expectation it is enough that the
+expected regret against each single arm is $o(T)$.
 """,
     claimed={"factor": "1"},
     rests_on=["recharge.utility_identity"],
@@ -299,7 +304,7 @@ def slack_is_non_negative(factor: str) -> Finding:
         steps = int(1 / (c - 1)) + 2
         value = evaluate_schedule(["1/2"], [0] * steps)
         promised = c * Fraction(1, 2) * (steps - value.regret)
-        text = f"one arm of rate 1/2, T = {steps}: U = {float(value.utility)}"
+        text = f"one arm of rate 1/2, T = {steps}: U = {float(value.utility):.4f}"
         return decide(value.utility >= promised, "", f"{text} < {float(promised):.4f}")
     j, m = sympy.symbols("j m", integer=True, positive=True)
     horizon, worst = sympy.symbols("T R", real=True)
@@ -351,11 +356,13 @@ def no_short_schedule_below(factor: str) -> Finding:
             count += 1
             promised = h * (value.steps - value.regret)
             if value.utility < Fraction(factor) * promised:
-                text = f"rates {rates}, schedule {actions}: {float(value.utility):.4f} earned"
+                text = (
+                    f"rates {', '.join(rates)}, {list(actions)}: {float(value.utility):.4f} earned"
+                )
                 return refuted(f"{text}, {float(Fraction(factor) * promised):.4f} promised")
             least = min(least or value.utility - promised, value.utility - promised)
     margin = f"least slack {float(least):.4f}"
-    return proved(f"{count} schedules, none below", margin=margin, schedules=exact(count))
+    return proved(f"{count} schedules, none below", margin=margin, **{COUNTED: exact(count)})
 
 
 # ----------------------------------------------------------------------------------------------
@@ -365,12 +372,14 @@ normalized_odds_tight = Claim(
     title="Routing with the normalized odds has no regret and earns exactly the Hamacher sum",
     source=Source(SOURCE, "Theorem 3.3"),
     statement=r"""
-For all rates $\mu\in(0,1)^m$, the learner that pulls arm $j$ with probability proportional to
-<<weights>>, independently at each step, has long-run average utility exactly $h$, every fixed arm has
-the same hindsight value $h$ per step in the long run, and its expected regret against each arm stays
-bounded: for every $T$,
+For all rates $\mu\in(0,1)^m$ with odds $\rho_j=\mu_j/(1-\mu_j)$, $\rho=\sum_j\rho_j$, let a learner
+pull arm $j$ with probability proportional to <<weights>>, $\pi_j=\rho_j/\rho$, independently in each
+step. With $h=\rho/(1+\rho)$, its utility $U_T$ and the probability $u_t(j)$ that a pull of $j$ at step
+$t$ would be rewarded given the past satisfy, for every $T$ and every arm,
 $$hT\le\mathbb E\,U_T\le hT+\sum_j\frac{\pi_j}{\mu_j},\qquad
 hT\le\mathbb E\sum_{t\le T}u_t(j)\le hT+\frac1{\mu_j}.$$
+So the learner earns $h$ a step in the long run, each fixed arm has that same value in hindsight, and
+the expected regret against each arm stays bounded.
 """,
     claimed={"weights": "its odds"},
     rests_on=["recharge.age_state"],
@@ -438,7 +447,7 @@ def saturated_chain_in_rationals(weights: str) -> Finding:
     each = ", ".join(map(str, chain.availability))
     text = f"accepts {chain.accept_rate}, servers free with {each}; h = {h}"
     same = chain.accept_rate == h and set(chain.availability) == {h}
-    return decide(same, text, text, accept_rate=exact(chain.accept_rate))
+    return decide(same, text, text, **{"accept rate": exact(chain.accept_rate)})
 
 
 @normalized_odds_tight.check(method="exact", scope="instances", false=BY_RATE)
