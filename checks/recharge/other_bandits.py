@@ -152,8 +152,8 @@ ucb1_limit = Claim(
     source=Source(SOURCE, "Section 2.1, beyond it", provenance="ours"),
     statement=r"""
 Pull an arm with the largest index $X_j(t)=S_j/n_j+\sqrt{\alpha\ln t/n_j}$ ($n_j$ pulls so far, $S_j$
-of them paid; any $\alpha>0$, any rule for ties; UCB1 is $\alpha=2$) on $m\ge2$ recharging arms of any
-rates. Almost surely $U_T/T$ tends to the <<limit>>, the share of steps in which the arm changes
+of them paid; any $\alpha>0$, any rule for ties; UCB1 is $\alpha=2$) on $m\ge<<arms>>$ recharging arms of
+any rates. Almost surely $U_T/T$ tends to the <<limit>>, the share of steps in which the arm changes
 tends to 0, and hence $\liminf_TR_T/T\ge1-\max_j\mu_j/h>0$.
 
 The proof has deterministic steps, valid on every path. With $G(t)=\sqrt{\alpha\ln t}$ and $L(t)$ the

@@ -145,7 +145,8 @@ $\mu\in(0,1)^m$; $h$ is the <<threshold>> of the rates.
 1. *Learners.* Suppose that for some window length $W$ the regret of the learner on each window
    in which the queue never empties exceeds $\delta W$ with conditional probability at most
    $\eta$, <<guarantee>>, where $h\,(\delta+\eta)\le<<budget>>\,(h-\lambda)$. Then $\lambda<h$ implies
-   $\sup_tE[Q_t]<\infty$.
+   $\sup_tE[Q_t]<\infty$. (On a window with regret $R$ the number of accepted packets is on average
+   <<window_bound>> $h(W-R)$, whatever the ages of the servers at its start.)
 2. *The boundary is sharp.* Route by normalized odds. With $b_j=1$ for a full buffer and
    $c_j=\pi_j/(\mu_j+(1-\mu_j)\pi_j)$, the quantity $\Psi=Q+\sum_jc_jb_j$ drifts by exactly $\lambda-h$
    in each step that starts with a nonempty queue and by at least $\lambda-h$ in the others. So for
@@ -491,23 +492,27 @@ def rare_long_blocks(guarantee: str) -> Finding:
     )
 
 
-@lru_cache(maxsize=4)
-def _saturated(rates: tuple[str, ...]):
-    """Matrices of the normalized odds router (accept, reject, serve), as Arb and as floats."""
-    from flint import arb_mat, fmpq
-
+@lru_cache(maxsize=8)
+def _router(rates: tuple[str, ...]):
+    """One step of the normalized odds router in rationals: accepted, rejected, service alone."""
     from simlib.recharge.exact import router_matrices, service_matrix
     from simlib.recharge.formulas import normalized_odds
 
-    exact_rates = _fractions(rates)
-    accepted, rejected = router_matrices(exact_rates, normalized_odds(exact_rates))
-    matrices = (accepted.sum(axis=0), rejected.sum(axis=0), service_matrix(exact_rates))
+    mu = _fractions(rates)
+    accepted, rejected = router_matrices(mu, normalized_odds(mu))
+    return accepted.sum(axis=0), rejected.sum(axis=0), service_matrix(mu)
+
+
+@lru_cache(maxsize=8)
+def _saturated(rates: tuple[str, ...]):
+    """The same matrices as floats and as Arb balls."""
+    from flint import arb_mat, fmpq
 
     def as_arb(matrix):
         entries = [fmpq(x.numerator, x.denominator) for x in map(Fraction, matrix.ravel())]
         return arb_mat(*matrix.shape, entries)
 
-    return [(matrix.astype(float), as_arb(matrix)) for matrix in matrices]
+    return [(matrix.astype(float), as_arb(matrix)) for matrix in _router(rates)]
 
 
 @lru_cache(maxsize=64)
@@ -740,11 +745,10 @@ def heavy_traffic_constant(rates: tuple[str, ...]) -> Fraction:
     """
     import numpy as np
 
-    from simlib.recharge.exact import router_matrices, stationary_law
-    from simlib.recharge.formulas import normalized_odds
+    from simlib.recharge.exact import stationary_law
 
     mu = _fractions(rates)
-    accepted, rejected = (x.sum(axis=0) for x in router_matrices(mu, normalized_odds(mu)))
+    accepted, rejected, _ = _router(rates)
     law = stationary_law(accepted + rejected)
     odds = [rate / (1 - rate) for rate in mu]
     shares = [x / sum(odds) for x in odds]
