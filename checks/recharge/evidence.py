@@ -1,12 +1,12 @@
 """What is simulated for the claims about one learner; the chapters plot the same arrays.
 
-Every piece runs independent replications through `simlib.replicate`: replication i of an experiment
+Every piece runs independent replications: replication i of an experiment
 has its own seed, so the arrays do not depend on the number of workers. Conventions: an axis of
 replications comes first; names end in the instance (``_I3``, ``_I7``, ``_ID10``, ``_half``) where an
 array belongs to one; "utility" is the conditional expectation of the reward given the past.
 """
 
-from checks.evidence import Evidence
+from checks.evidence import Evidence, replicate
 
 
 class _Declared(Evidence):
@@ -104,8 +104,6 @@ def exp3_long_run(seed, jobs, *, horizon, runs):
     1e-4, in [1e-4, 1e-3), in [1e-3, 1e-2) and above, these edges multiplied by (1e8/T)^(1/4);
     ``reward_X`` (R,) average realised reward; ``hindsight_X`` (R, m) what each arm would have paid.
     """
-    from simlib.replicate import replicate
-
     found = {"horizon": horizon}
     for instance in ("I3", "I7"):
         result = replicate(
@@ -168,8 +166,6 @@ def exp3_settled(seed, jobs, *, exploration, horizon, burn_in, runs):
     odds; ``loss_X`` (R,) utility of the twin less that of EXP3, per step; ``plain_loss_X`` (R,) h less
     the utility of EXP3.
     """
-    from simlib.replicate import replicate
-
     found = {}
     for instance in ("I3", "I7"):
         result = replicate(
@@ -225,8 +221,6 @@ def queue_growth(seed, jobs, *, horizon, runs):
     """
     import numpy as np
 
-    from simlib.replicate import replicate
-
     found = {"steps": even_steps(horizon, 200), "runs": runs, "exploration": horizon**-0.5}
     for instance in ("I3", "I7"):
         for margin in MARGINS:
@@ -272,8 +266,6 @@ def queue_settled(seed, jobs, *, horizon, runs, exploration):
     margin 0.015. Arrays, R runs: ``margin``; ``eta``; ``late_mean`` (R,) time average of the queue at
     the end of the step, without the first tenth of the run.
     """
-    from simlib.replicate import replicate
-
     instance, margin = "I7", 0.015
     result = replicate(
         _one_queue,
@@ -360,7 +352,7 @@ def learner_table(seed, jobs, *, horizon, runs, slow_runs, unwatched_runs):
     """
     import numpy as np
 
-    from simlib.replicate import replicate
+    from simlib.replicate import replicate  # one experiment for all learners: the same uniforms
 
     found = {"learners": np.array(LEARNERS), "horizon": horizon}
     several = {
@@ -425,8 +417,6 @@ def ucb1_paths(seed, jobs, *, horizon, runs):
     ``switches_X`` (R,) share of steps with another arm than the step before; ``regret_X`` (R,) regret
     per step.
     """
-    from simlib.replicate import replicate
-
     found = {"horizon": horizon}
     for instance in ("I3", "I7", "half", "ID10"):
         result = replicate(

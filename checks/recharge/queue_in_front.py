@@ -282,14 +282,22 @@ def drift_of_one_server(threshold: str) -> Finding:
         identity(sent, -share * h, "terms of one server, packet sent"),
         identity(idle, -share * h * b, "terms of one server, no packet"),
     ]
-    rates = _fractions(_I3)
-    true, stated = _THRESHOLDS["Hamacher sum"](rates), _THRESHOLDS[threshold](rates)
-    if stated != true:
-        between = (stated + true) / 2
-        way = "down, so it is stable" if between < true else "up, so it is not stable"
+    rates, buffers = _fractions(_I3), sympy.symbols("b:3")
+    odds = sum(rate / (1 - rate) for rate in rates)
+    drift = -sympy.expand(
+        sum(
+            sent.subs({mu: sympy.Rational(str(rate)), total: sympy.Rational(str(odds)), b: full})
+            for rate, full in zip(rates, buffers, strict=True)
+        )
+    )
+    stated = _THRESHOLDS[threshold](rates)
+    if drift != sympy.Rational(str(stated)):
+        between = (Fraction(str(drift)) + stated) / 2
+        step = between - Fraction(str(drift))
+        way = "down, so it is stable" if step < 0 else "up, so it is not stable"
         return refuted(
             f"rates 1/2, 1/10, 3/10, arrival rate {decimal(between, 5)} against the threshold "
-            f"{decimal(stated, 5)}: Psi drifts by {decimal(between - true, 5)} per step, {way}"
+            f"{decimal(stated, 5)}: Psi drifts by {decimal(step, 5)} per step, {way}"
         )
     return combine(found, "the terms of all servers add up to -h exactly")
 
