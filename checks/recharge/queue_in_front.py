@@ -183,7 +183,8 @@ $(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$ it is <<queue_7>>.
         correct="regret must be small on late windows too, whatever happened before them: a learner "
         "with long-run utility h and vanishing regret can leave the queue unbounded",
     ),
-    uncovered="the boundary lambda = h itself, where normalized odds is null recurrent",
+    uncovered="how the parts combine (window after window, Jensen's inequality): a few written lines; "
+    "and the boundary lambda = h itself, where normalized odds is null recurrent",
 )
 
 _I3 = ("1/2", "1/10", "3/10")
