@@ -30,7 +30,7 @@ _LIBRARIES = ("numpy", "scipy", "numba")
 _unfinished: ContextVar[Path | None] = ContextVar("unfinished", default=None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Evidence:
     """A named computation with its parameters at each effort.
 
@@ -122,16 +122,24 @@ def evidence(name: str, *, quick: Mapping[str, Any], full: Mapping[str, Any]) ->
     return wrap
 
 
-def replicate(function: Callable[..., Any], replications: int, *, experiment: str, **options: Any):
+def replicate(
+    function: Callable[..., Any],
+    replications: int,
+    *,
+    experiment: str,
+    case: str = "",
+    **options: Any,
+) -> dict[str, Any]:
     """`simlib.replicate.replicate` for use inside evidence: what has finished is never lost.
 
     At full effort each finished replication is kept on disk until the whole evidence is stored, so
-    that an interrupted run goes on where it stopped.
+    that an interrupted run goes on where it stopped. Calls that share the random numbers of one
+    ``experiment`` are told apart by their ``case``.
     """
     from simlib.replicate import replicate as run
 
     folder = _unfinished.get()
-    checkpoint = folder and folder / f"{experiment}.npz"
+    checkpoint = folder and folder / f"{experiment}{'.' if case else ''}{case}.npz"
     return run(function, replications, experiment=experiment, checkpoint=checkpoint, **options)
 
 

@@ -6,6 +6,7 @@ nor outside it leaves the statement undecided.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from checks.finding import Finding, estimate, proved, refuted, undecided
@@ -68,3 +69,34 @@ def at_most(sample: Interval, value: float, name: str, digits: int = 5) -> Findi
     if sample.low > value:
         return refuted(f"{text} lies above {value:.{digits}f}", **values)
     return undecided(f"{text} contains {value:.{digits}f}", **values)
+
+
+def most_runs(values, satisfied: Callable, alpha: float, name: str, says: str) -> Finding:
+    """Decide "a run is ``says`` with probability above 1/2", without assuming a law.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        One number for each independent run.
+    satisfied : callable
+        Whether a number is what is stated.
+    alpha : float
+        Probability of error of the exact (Clopper-Pearson) interval.
+    name, says : str
+        What the number is, and what is stated of it, for the witness.
+    """
+    import numpy as np
+
+    from simlib.estimate import proportion
+
+    hits = sum(bool(satisfied(value)) for value in values)
+    share = proportion(hits, len(values), alpha)
+    # What a later run is compared with is the interval for the median, from order statistics.
+    ranked = np.sort(np.asarray(values, dtype=float))
+    shown = estimate(float(np.median(ranked)), float(ranked[0]), float(ranked[-1]))
+    text = f"{name}: median {shown.text}, {hits} of {len(values)} runs {says}"
+    if share.low > 0.5:
+        return proved(text, margin=f"probability at least {share.low:.2f}", **{name: shown})
+    if share.high < 0.5:
+        return refuted(text, **{name: shown})
+    return undecided(text, **{name: shown})

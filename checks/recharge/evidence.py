@@ -6,20 +6,7 @@ replications comes first; names end in the instance (``_I3``, ``_I7``, ``_ID10``
 array belongs to one; "utility" is the conditional expectation of the reward given the past.
 """
 
-from checks.evidence import Evidence, replicate
-
-
-class _Declared(Evidence):
-    """Evidence compared by identity: as a dataclass with a dict it could not be hashed."""
-
-    __hash__ = object.__hash__
-    __eq__ = object.__eq__
-
-
-def evidence(name, *, quick, full):
-    """Declare a computation as evidence, as `checks.evidence.evidence` does."""
-    return lambda compute: _Declared(name, compute, {"quick": quick, "full": full})
-
+from checks.evidence import evidence, replicate
 
 #: Service rates by instance; ID10: ten identical servers with total odds 1.8395, near the worst case.
 RATES = {
@@ -332,8 +319,21 @@ def _one_learner_run(seed, name, instance, horizon):
         "utility_at": run.utility_at.sum(axis=1) / steps,
         "steps": steps,
         "regret": np.array(run.regret / horizon),
-        "shares": run.pulls / horizon,
+        "identity_gap": np.array(abs(run.identity_gap)),
     }
+
+
+def simulated_schedule(name, instance, horizon, seed=1):
+    """Arms that a learner pulled in a run, read off its collected utility, and the run itself."""
+    import numpy as np
+
+    from simlib.recharge.bandit import simulate
+
+    steps = np.arange(1, horizon + 1)
+    learner = _learner(name, instance, horizon)
+    run = simulate(RATES[instance], learner, horizon, seed, checkpoints=steps)
+    earned = np.diff(run.utility_at, axis=0, prepend=0.0)
+    return tuple(earned.argmax(axis=1).tolist()), run  # only the arm pulled earns, and more than 0
 
 
 @evidence(
@@ -346,13 +346,13 @@ def learner_table(seed, jobs, *, horizon, runs, slow_runs, unwatched_runs):
 
     Arrays, for X in I3, I7, ID10 and learner number L (order of ``learners``): ``learners`` (9,) names;
     ``horizon``; ``steps`` (C,) log-spaced; ``utility_L_X`` (R,) average utility; ``regret_L_X`` (R,)
-    regret per step; ``trace_L_X`` (C,) average utility of the steps so far, mean over the runs. R is
-    ``runs`` for the learners that are judged, ``slow_runs`` for Thompson sampling and
-    ``unwatched_runs`` for the baselines greedy and round robin, whose utility does not vary.
+    regret per step; ``gap_L_X`` (R,) relative difference of both sides of the utility identity, whose
+    terms are accumulated independently of one another; ``trace_L_X`` (C,) average utility of the steps
+    so far, mean over the runs. R is ``runs`` for the learners that are judged, ``slow_runs`` for
+    Thompson sampling and ``unwatched_runs`` for the baselines greedy and round robin, whose utility
+    does not vary.
     """
     import numpy as np
-
-    from simlib.replicate import replicate  # one experiment for all learners: the same uniforms
 
     found = {"learners": np.array(LEARNERS), "horizon": horizon}
     several = {
@@ -366,13 +366,15 @@ def learner_table(seed, jobs, *, horizon, runs, slow_runs, unwatched_runs):
                 _one_learner_run,
                 several.get(name, runs),
                 seed=seed,
-                experiment=f"recharge.learner_table.{instance}",
+                experiment=f"recharge.learner_table.{instance}",  # the same uniforms for all
+                case=name,
                 parameters={"name": name, "instance": instance, "horizon": horizon},
                 n_jobs=jobs,
             )
             found["steps"] = result["steps"][0]
             found[f"utility_{number}_{instance}"] = result["utility_at"][:, -1]
             found[f"regret_{number}_{instance}"] = result["regret"]
+            found[f"gap_{number}_{instance}"] = result["identity_gap"]
             found[f"trace_{number}_{instance}"] = result["utility_at"].mean(axis=0)
     return found
 

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 from checks.claim import Claim, Source
 from checks.finding import Finding, combine, decide, estimate, exact, proved, refuted
+from checks.methods.statistical import most_runs
 from checks.recharge.evidence import RATES, exp3_long_run, exp3_settled, odds_and_sum
-from checks.recharge.other_bandits import most_runs
 
 SOURCE = "geometric_recharge"
 

@@ -5,6 +5,7 @@ from itertools import product
 
 from checks.claim import Claim, Source
 from checks.finding import Finding, combine, decide, exact, one_of, proved, refuted
+from checks.recharge.evidence import LEARNERS, learner_table
 
 SOURCE = "geometric_recharge"
 I3 = ("1/2", "1/10", "3/10")
@@ -263,6 +264,40 @@ def all_short_schedules(weights: str) -> Finding:
             if left != right:
                 return refuted(f"rates {', '.join(rates)}, {list(actions)}: {left} against {right}")
     return proved(f"{count} schedules, equality each time", **{COUNTED: exact(count)})
+
+
+@utility_identity.check(
+    method="exact", scope="instances", false=UNIFORM_WEIGHTS, uses=learner_table
+)
+def simulated_paths(table, weights: str) -> Finding:
+    """Paths of nine simulated learners: the first 200 steps in rationals, whole runs in floating point.
+
+    The schedule of a short run is read off the simulator and valued exactly; the simulator's own utility
+    and hindsight must agree with that to 1e-9. In the long runs of the shared evidence both sides of the
+    identity, accumulated independently, must agree to 1e-9 of the utility, which is rounding.
+    """
+    import numpy as np
+
+    from checks.recharge.evidence import simulated_schedule
+    from simlib.recharge.exact import evaluate_schedule
+
+    count, largest = 0, 0.0
+    for number, name in enumerate(LEARNERS):
+        actions, run = simulated_schedule(name, "I3", 200)
+        left, right = _sides(I3, actions, weights)
+        if left != right:
+            return refuted(f"{name}, 200 steps: {float(left):.4f} against {float(right):.4f}")
+        value = evaluate_schedule(I3, actions)
+        apart = np.abs(np.array(value.hindsight, dtype=float) - run.hindsight).max()
+        apart = max(apart, abs(float(value.utility) - run.utility.sum()))
+        if apart > 1e-9:
+            return refuted(f"{name}: the simulator is {apart:.2g} off the exact value")
+        for instance in ("I3", "I7", "ID10"):
+            gaps = table[f"gap_{number}_{instance}"]
+            count, largest = count + len(gaps), max(largest, float(gaps.max()))
+    if largest > 1e-9:
+        return refuted(f"in some run both sides differ by {largest:.2g} of the utility")
+    return proved(f"{len(LEARNERS)} schedules exactly, {count} runs to rounding")
 
 
 # ----------------------------------------------------------------------------------------------

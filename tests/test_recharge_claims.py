@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from checks.claim import find
+from checks.methods.statistical import most_runs
 from checks.recharge.evidence import queue_settled
-from checks.recharge.other_bandits import most_runs
 from checks.recharge.queue_in_front import heavy_traffic_constant, mean_queue
 from simlib.recharge.stationary import heavy_traffic_constant as floating_heavy_traffic
 from simlib.recharge.stationary import stationary_queue
