@@ -8,13 +8,13 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
 
-.PHONY: help book test setup notebooks-check chapter lint ledger pytest browser clean
+.PHONY: help book test setup notebooks-check chapter lint ledger pytest browser benchmark clean
 
 help:
 	@echo "make book                  render the book into _build/html"
 	@echo "make test                  style, ledger, tests, and every notebook executed and compared"
 	@echo "make chapter NAME=topic/x  execute book/topic/x.md and store the notebook"
-	@echo "also: setup, notebooks-check, lint, ledger [EFFORT=full], pytest, browser, clean"
+	@echo "also: setup, notebooks-check, lint, ledger [EFFORT=full], pytest, browser, benchmark, clean"
 
 # From clean, because Sphinx forgets the warnings of pages that it does not read again.
 book: notebooks-check
@@ -60,6 +60,9 @@ pytest: setup
 
 browser: setup
 	BROWSER_REQUIRED=1 $(PY) -m pytest tests/test_browser.py
+
+benchmark: setup
+	$(PY) benchmarks/exp3.py
 
 clean:
 	rm -rf _build .cache .hypothesis .pytest_cache .ruff_cache
