@@ -4,7 +4,17 @@ from fractions import Fraction
 from functools import lru_cache
 
 from checks.claim import Claim, Printed, Source
-from checks.finding import Finding, combine, decide, decimal, enclosure, exact, proved, refuted
+from checks.finding import (
+    Finding,
+    combine,
+    decide,
+    decimal,
+    enclosure,
+    exact,
+    one_of,
+    proved,
+    refuted,
+)
 from checks.recharge.evidence import RATES, odds_and_sum, queue_growth, queue_settled
 
 SOURCE = "geometric_recharge"
@@ -20,9 +30,9 @@ mean_queue_convention = Claim(
 A packet arrives in each step with probability $\lambda$, then the only server completes the packet
 at the head, if there is one, with probability $\mu>\lambda$; there is no buffer. In the long run
 the mean queue is
-$$\frac{\lambda(1-\lambda)}{\mu-\lambda}\quad\text{<<epoch>>},\qquad
-\frac{\lambda(1-\mu)}{\mu-\lambda}\quad\text{at the other of the two epochs of a step},$$
-the end of a step and the moment just after the arrival; they differ by exactly $\lambda$. The
+$$\frac{\lambda(1-\lambda)}{\mu-\lambda}\quad\text{<<epoch>>}$$
+and $\lambda(1-\mu)/(\mu-\lambda)$ at the other of the two epochs of a step, which are its end and the
+moment just after the arrival; they differ by exactly $\lambda$. The
 system with one server and a one-packet buffer is the same system: the bufferless queue equals the
 number of packets <<counted>>, on every path.
 """,
@@ -142,11 +152,12 @@ stability_threshold = Claim(
 One queue with arrival rate $\lambda$ is served through $m$ servers with one-packet buffers and rates
 $\mu\in(0,1)^m$; $h$ is the <<threshold>> of the rates.
 
-1. *Learners.* Suppose that for some window length $W$ the regret of the learner on each window
-   in which the queue never empties exceeds $\delta W$ with conditional probability at most
-   $\eta$, <<guarantee>>, where $h\,(\delta+\eta)\le<<budget>>\,(h-\lambda)$. Then $\lambda<h$ implies
-   $\sup_tE[Q_t]<\infty$. (On a window with regret $R$ the number of accepted packets is on average
-   <<window_bound>> $h(W-R)$, whatever the ages of the servers at its start.)
+1. *Learners.* Let $\varepsilon=h-\lambda>0$. Suppose that for some window length
+   $W\ge4m/((1+\rho)\,\varepsilon)$ the regret of the learner on each window of $W$ steps in which the
+   queue never empties exceeds $\delta W$ with conditional probability at most $\eta$, <<guarantee>>,
+   where $h\,(\delta+\eta)\le<<budget>>\cdot\varepsilon$. Then $\sup_tE[Q_t]<\infty$. (On a window with
+   regret $R$, whatever the ages of the servers at its start, the expected number of accepted packets
+   is $U\ge h(W-R)-<<boundary>>$ on every path of actions.)
 2. *The boundary is sharp.* Route by normalized odds. With $b_j=1$ for a full buffer and
    $c_j=\pi_j/(\mu_j+(1-\mu_j)\pi_j)$, the quantity $\Psi=Q+\sum_jc_jb_j$ drifts by exactly $\lambda-h$
    in each step that starts with a nonempty queue and by at least $\lambda-h$ in the others. So for
@@ -165,7 +176,7 @@ $(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$ it is <<queue_7>>.
         "threshold": "Hamacher sum",
         "guarantee": "whatever happened before the window",
         "budget": "1/2",
-        "window_bound": "at least",
+        "boundary": "m/(1+rho)",
         "exponent": "1/2",
         "queue_3": "1.5426, 3.7674, 10.5352, 14.3043, 21.8466, 44.4816, 225.590",
         "queue_7": "1.2528, 2.9209, 7.9703, 10.7799, 16.4012, 33.2690, 168.225",
@@ -202,58 +213,84 @@ def _fractions(rates) -> tuple[Fraction, ...]:
 
 @stability_threshold.check(method="smt", scope="general", false={"budget": "3/4"}, part="learners")
 def drift_over_a_window(budget: str) -> Finding:
-    """Ask z3 whether the drift per step over a backlogged window is at most -(h - lambda)/2.
+    """Ask z3 whether the drift per step over a backlogged window is at most -(h - lambda)/4.
 
-    With U >= h (W - R) pathwise and the regret bound, at least h (1 - delta)(1 - eta) W packets are
-    accepted on average, so the drift per step is at most lambda - h (1 - delta)(1 - eta).
+    With U >= h (W - R) - m/(1+rho) on each path, U >= 0 and the regret bound, the expected number of
+    accepted packets is at least h (1 - delta)(1 - eta) W - m/(1+rho); the last term is at most a quarter
+    of (h - lambda) W because the window is that long.
     """
     import z3
 
     from checks.methods.smt import implies
 
-    h, rate, delta, eta = z3.Reals("h lambda delta eta")
+    h, rate, delta, eta, start = z3.Reals("h lambda delta eta m/((1+rho)W)")
     margin = h - rate
     hypotheses = [
         *(z3.And(x > 0, x < 1) for x in (h, rate)),
         *(z3.And(x >= 0, x < 1) for x in (delta, eta)),
         margin > 0,
+        z3.And(start >= 0, start <= margin / 4),
         h * (delta + eta) <= z3.Q(*Fraction(budget).as_integer_ratio()) * margin,
     ]
-    return implies(
-        hypotheses, rate - h * (1 - delta) * (1 - eta) <= -margin / 2, "drift over a window"
-    )
+    drift = rate - h * (1 - delta) * (1 - eta) + start
+    return implies(hypotheses, drift <= -margin / 4, "drift over a window")
 
 
 @stability_threshold.check(
-    method="symbolic", scope="general", false={"window_bound": "equal to"}, part="learners"
+    method="symbolic", scope="general", false={"boundary": "0"}, part="learners"
 )
-def hindsight_from_any_age(window_bound: str) -> Finding:
-    """Show by induction that U >= h (W - R) also holds on a window that starts at any ages.
+def window_from_any_ages(boundary: str) -> Finding:
+    """The lower bound on a window that starts at any ages, by induction on its length.
 
-    The first gap of an arm in the window runs from age a + 1 to age a + d. What the arm would have
-    paid over it is d - (1 - q^(a+d))/rho_j + (1 - q^a)/rho_j: the last term, absent in a fresh start,
-    is not negative, so the bound of the theorem can only get better.
+    The identity of an arm holds with q^L at the end less q^L at the start (0 for an arm never tried);
+    summed with the odds as weights, the slack of U >= h (W - R) - m/(1+rho) is a sum of terms that are
+    at least 0. Without the last term the bound fails on a window of one step.
     """
     import sympy
+    from sympy import IndexedBase, Sum, factor_terms
 
     from checks.methods.symbolic import identity
 
-    q = sympy.Symbol("q", positive=True)
-    a, d = sympy.symbols("a d", integer=True, positive=True)
-    inverse_odds = q / (1 - q)
-
-    def closed(gap):
-        return gap - inverse_odds * ((1 - q ** (a + gap)) - (1 - q**a))
-
-    point = [{q: sympy.Rational(1, 2), a: 1, d: 1}]
-    steps = [
-        identity(closed(1), 1 - q ** (a + 1), "gap of length 1", at=point),
-        identity(closed(d + 1) - closed(d), 1 - q ** (a + d + 1), "longer by 1", at=point),
+    if one_of("boundary", boundary, "m/(1+rho)", "0") == "0":
+        return _window_of_one_step()
+    mu, x = sympy.symbols("mu q^L", nonnegative=True)
+    q, inverse_odds = 1 - mu, (1 - mu) / mu
+    pays = 1 - q * x
+    steps = [  # what the arm would have paid, against W - (U_j - q^L at the end + q^L at the start)/rho
+        identity(pays, 1 - inverse_odds * (0 - q * x + x), "arm left alone"),
+        identity(
+            pays, 1 - inverse_odds * (pays - 1 + x), "arm pulled; never tried before: q^L = 0"
+        ),
     ]
-    if window_bound == "equal to":
-        fresh = d - inverse_odds * (1 - q ** (a + d))
-        steps.append(identity(closed(d), fresh, "no term for the first age", at=point))
-    return combine(steps, "the first gap pays (1 - q^a)/rho_j more in hindsight, never less")
+    j, m = sympy.symbols("j m", integer=True, positive=True)
+    window, worst = sympy.symbols("W R", real=True)
+    rho, regret, end, start = (IndexedBase(name) for name in ("rho", "R", "end", "start"))
+
+    def over_arms(term):
+        return factor_terms(Sum(term, (j, 1, m)).expand())
+
+    odds = over_arms(rho[j])
+    utility = odds * window - over_arms(rho[j] * regret[j]) + over_arms(end[j] - start[j])
+    slack = utility - odds * (window - worst) + Sum(1, (j, 1, m))
+    terms = over_arms(rho[j] * (worst - regret[j])) + over_arms(end[j])
+    terms += Sum(1, (j, 1, m)) - over_arms(start[j])  # each 1 - q^L is at least 0
+    steps.append(identity(slack, terms, "slack times 1 + rho"))
+    return combine(
+        steps, "slack = sum rho_j (R - R_j) + sum q_j^L at the end + sum (1 - q_j^L at the start)"
+    )
+
+
+def _window_of_one_step() -> Finding:
+    """Servers 1/2, 1/10, 3/10, just tried in the order slow, middle, fast; then the best of them."""
+    rates, ages = _fractions(_I3), (1, 3, 2)
+    free = [1 - (1 - rate) ** age for rate, age in zip(rates, ages, strict=True)]
+    h = _THRESHOLDS["Hamacher sum"](rates)
+    return decide(
+        max(free) >= h,
+        "",
+        f"servers 1/2, 1/10, 3/10 tried {', '.join(map(str, ages))} steps ago: the best pull has no "
+        f"regret and earns {max(free)} < {h} in a window of one step",
+    )
 
 
 @stability_threshold.check(
@@ -718,7 +755,7 @@ $(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$.
 1. The mean queue rises and falls; its peak and its later level are higher for smaller $\epsilon$, and
    the excess over the later level lasts longer with <<longer>> servers.
 2. Where the fluid queue $\int_0^t(\lambda-u(p(s)))\,ds$ along the mean-field flow of EXP3 has its peak,
-   the mean queue is <<peak_ratio>> times as high as the fluid one, to within one half.
+   the mean queue over the height of the fluid one is <<peak_ratio>> to within one half.
 3. Once settled, the mean queue is that of normalized odds at the margin <<margin>>.
 4. For normalized odds the mean queues of both systems are *not* alike: their ratio tends to
    <<ratio>> as $\epsilon\to0$, and at the three margins it is <<ratios>>.

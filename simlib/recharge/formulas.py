@@ -500,7 +500,7 @@ class Capacity:
     bufferless_rate : number
         ``max(mu_j)``: what a single server does, and all that UCB1 can be relied on to reach.
     verdict : str
-        "stable for every no-regret learner", "not guaranteed" or "above the ceiling".
+        "stable if regret is small on every window", "not guaranteed" or "above the ceiling".
     margin : number
         ``guaranteed_rate - arrival_rate``.
     missing_odds : number
@@ -580,7 +580,7 @@ def capacity(arrival_rate, service_rates, learning_rate=None, new_server_rate=No
     h, ceiling = hamacher_sum(service_rates), optimum_upper_bound(service_rates)
     margin = h - arrival_rate
     if margin > 0:
-        verdict = "stable for every no-regret learner"
+        verdict = "stable if regret is small on every window"
     else:
         verdict = "above the ceiling" if arrival_rate > ceiling else "not guaranteed"
     solvable = len(service_rates) <= _MOST_SERVERS_SOLVED
