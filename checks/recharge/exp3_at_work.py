@@ -11,16 +11,16 @@ SOURCE = "geometric_recharge"
 
 exp3_concentration = Claim(
     "recharge.exp3_concentration",
-    title="EXP3 settles around the <<limit>> and loses little more than learning costs",
-    source=Source(SOURCE, "Section 5.1", provenance="stated"),
+    title="EXP3 settles around the <<limit>> and fluctuates as predicted",
+    source=Source(SOURCE, "Section 5.1; points 1 to 3 are ours", provenance="stated"),
     kind="observation",
     statement=r"""
 EXP3 draws arm $j$ with $p_t(j)=(1-\gamma)w_j/\sum w+\gamma/m$ and multiplies the weight of the arm
 drawn by $\exp(\eta r/p_t(a))$; here $\gamma=T^{-1/2}$, $\eta=\gamma/m$, uniform start. For small $\eta$:
 
 1. *Flow.* The averaged motion of the log-weights, $\dot\theta_j=\eta\rho_j/(\rho_j+p_j)$, leaves $p$ in
-   place only at the <<limit>>, and there a small deviation decays at the rate $\eta$ times
-   <<relaxation>>, the same in every direction.
+   place only at the <<limit>>, and there a small deviation decays at the rate
+   $\eta\,<<relaxation>>$, the same in every direction.
 2. *Fluctuations.* Around it $p$ has the covariance of a stationary Ornstein-Uhlenbeck process, driven
    by <<noise>> noise: for rates $(1/2,1/10,3/10)$ standard deviations of
    $(<<std_3>>)\sqrt\eta$, for $(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$ of $(<<std_7>>)\sqrt\eta$.
