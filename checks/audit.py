@@ -155,12 +155,12 @@ class Audit:
             f"{self.learner} on rates {rates}; {self.replications} runs of {self.steps[-1]} steps",
             f"hypothesis  {words[self.hypothesis.outcome]:<10} regret per step at most "
             f"{self.within:g}: {_interval(self.regret[-1])}",
-            f"            {'':<10} trend  {trend}",
-            f"conclusion  {words[self.conclusion.outcome]:<10} utility at least h - {self.within:g} "
-            f"with h = {self.hamacher:.6f}: {_interval(self.utility)}",
-            f"            {'':<10} {used:.1%} of the bound on OPT {self.bound:.6f}; every no-regret "
-            f"learner gets {self.constant:.1%} of OPT",
-            f"on paths    {words[self.pathwise.outcome]:<10} U >= h (T - R) on each path, least slack "
+            f"{'':<23}trend  {trend}",
+            f"conclusion  {words[self.conclusion.outcome]:<10} utility at least h - {self.within:g}, "
+            f"h = {self.hamacher:.6f}: {_interval(self.utility)}",
+            f"{'':<23}{used:.1%} of the bound {self.bound:.6f} on OPT",
+            f"{'':<23}(no regret guarantees {self.constant:.1%} of OPT)",
+            f"on paths    {words[self.pathwise.outcome]:<10} U >= h (T - R) on each, least slack "
             f"{self.slack:.4f}",
         ]
         if self.hypothesis.outcome == "refuted" and self.conclusion.outcome == "proved":
@@ -193,7 +193,7 @@ class Audit:
 
 
 def _interval(estimate: Estimate) -> str:
-    return f"{estimate.value:.4f} in [{estimate.low:.4f}, {estimate.high:.4f}]"
+    return f"{estimate.value:.4f} [{estimate.low:.4f}, {estimate.high:.4f}]"
 
 
 def audit(

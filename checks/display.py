@@ -17,6 +17,7 @@ from checks.claim import TOPICS, Claim, all_claims, find
 from checks.ledger import Record, foundation, recorded
 
 WIDTH = 92
+SHOWN = 3  # values and rejections on a card; the rest is folded
 BOOK = Path(__file__).resolve().parents[1] / "book"
 START = "../start"  # pages about the whole book, seen from a page of any topic
 STYLES = {
@@ -104,14 +105,19 @@ class Card:
             for check in record["checks"]
             for name, quantity in check["claimed"]["values"].items()
         ]
-        for number, (name, text) in enumerate(values[:3]):
+        for number, (name, text) in enumerate(values[:SHOWN]):
             rows.append(("value" if number == 0 else "", f"{name} = {text}"))
-        if len(values) > 3:
-            rows.append(("", f"and {len(values) - 3} more, with what each check found"))
-        if record["margin"]:
-            rows.append(("margin", record["margin"]))
-        for number, false in enumerate(self._rejections()):
-            rows.append(("rejected" if number == 0 else "", false))
+        if len(values) > SHOWN:
+            rows.append(("", f"and {len(values) - SHOWN} more, with what each check found"))
+        margins = [(c["claimed"]["margin"], c["name"]) for c in record["checks"]]
+        for margin, name in [pair for pair in margins if pair[0]][:1]:
+            rows.append(("margin", f"{margin} ({name})"))
+        rows += self._parts()
+        rejections = self._rejections()
+        for number, false in enumerate(rejections[:SHOWN]):
+            rows.append(("rejected" if number == 0 else "", textwrap.shorten(false, 190)))
+        if len(rejections) > SHOWN:
+            rows.append(("", f"and {len(rejections) - SHOWN} more false statements"))
         if claim.as_printed:
             witness = next(
                 (
@@ -139,6 +145,17 @@ class Card:
         rows.append(("source", _source(claim)))
         return rows
 
+    def _parts(self) -> list[tuple[str, str]]:
+        """How each part of the statement is decided, where it has several."""
+        rows = []
+        for part, says in self.claim.parts.items() if len(self.claim.parts) > 1 else ():
+            on_it = [c for c in self.record["checks"] if c["part"] == part]
+            general = [c for c in on_it if c["scope"] == "general"]
+            scope = "general" if general else "instances"
+            methods = " + ".join(dict.fromkeys(c["method"] for c in general or on_it))
+            rows.append(("" if rows else "parts", f"{says}: {methods or 'no check'}, {scope}"))
+        return rows
+
     def _rejections(self) -> list[str]:
         """The false numbers that were rejected, one for each check, with their witnesses."""
         found = {}
@@ -162,6 +179,8 @@ class Card:
             found += check["claimed"]["witness"]
             values = check["claimed"]["values"].items()
             found += "".join(f"; {name} = {quantity['text']}" for name, quantity in values)
+            for false in check["false"]:
+                found += f". Rejected {_numbers(false['numbers'])}: {false['witness']}"
             lines.append((f"{check['name']} ({kind})", f"{check['summary']} {found}"))
         return lines
 

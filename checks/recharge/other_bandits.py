@@ -24,8 +24,8 @@ The hypothesis "no regret" of the lower bound cannot be replaced by "a standard 
 1. A learner that from some time on pulls a single arm $j$, as every rule of the kind *explore, then
    commit* does, has $U_T/T\to\mu_j<h$, for every choice of $m\ge<<arms>>$ rates.
 2. On $(1/2,1/10,3/10)$, on $(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$ and on ten identical servers with
-   total odds 1.8395, the learners <<below>> earn less than $h-<<margin>>$ per step within the
-   simulated horizon, while <<reaching>> come to within $<<tolerance>>$ of $h$.
+   total odds 1.8395, each of the learners <<below>> earns less than $h-<<margin>>$ per step within the
+   simulated horizon, while each of <<reaching>> comes to within $<<tolerance>>$ of $h$.
 """,
     claimed={
         "arms": "2",
@@ -124,22 +124,24 @@ ucb1_limit = Claim(
 Pull an arm with the largest index $X_j(t)=S_j/n_j+\sqrt{\alpha\ln t/n_j}$ ($n_j$ pulls so far, $S_j$
 of them paid; any $\alpha>0$, any rule for ties; UCB1 is $\alpha=2$) on $m\ge<<arms>>$ recharging arms of
 any rates. Almost surely $U_T/T$ tends to the <<limit>>, the share of steps in which the arm changes
-tends to 0, and hence $\liminf_TR_T/T\ge1-\max_j\mu_j/h>0$.
+tends to 0, and hence
+$$\liminf_{T\to\infty}\frac{R_T}{T}\ \ge\ 1-\frac{\max_j\mu_j}{h}\ >\ 0.$$
 
 The proof has deterministic steps, valid on every path. With $G(t)=\sqrt{\alpha\ln t}$ and $L(t)$ the
 second largest index:
-*bonus*: pulling an arm at $t\ge<<first>>$ lowers its bonus if it had <<pulls>> pulls;
-*level*: the <<level>> less $G$ never increases; a new leader starts at most at $L(t-1)$ plus the
-increment of $G$; an arm whose first pull in a run fails starts its next run lower by
-$S_j/(n_j(n_j+1))$ at least, relative to $G$;
-*windows*: with $\varepsilon$ the excess of the level over $\max_j\mu_j$ at the end of a window that
-doubles the time, the window has length at most $2(1+<<overshoot>>/\varepsilon)$ times its start; and if
-it has fewer than $<<switch_share>>\,\varepsilon t_0$ switches, the level drops by at least
-$\varepsilon/2-o(1)$, while otherwise at least $\frac\varepsilon4t_0-m$ of its switches have a gap of
-at most $<<gap_factor>>mC/\varepsilon$, with $C$ the bound on the relative length.
 
-On ten identical servers with total odds 1.8395 the limit 0.155 is out of reach of simulation; there
-the utility still falls by at least <<decline>> over the last decade of a run.
+- *bonus*: pulling an arm at $t\ge<<first>>$ lowers its bonus if it had <<pulls>> pulls;
+- *level*: the <<level>> less $G$ never increases; a new leader starts at most at $L(t-1)$ plus the
+  increment of $G$; an arm whose first pull in a run fails starts its next run lower by
+  $S_j/(n_j(n_j+1))$ at least, relative to $G$;
+- *windows*: with $\varepsilon$ the excess of the level over $\max_j\mu_j$ at the end of a window that
+  starts at $t_0$ and doubles the time, the window has length at most $C t_0$ with
+  $C=2(1+<<overshoot>>/\varepsilon)$; if it has fewer than $<<switch_share>>\,\varepsilon t_0$ switches,
+  the level drops by at least $\varepsilon/2-o(1)$; otherwise at least $\frac\varepsilon4t_0-m$ of its
+  switches have a gap of at most $<<gap_factor>>\,mC/\varepsilon$.
+
+On ten identical servers with total odds 1.8395 the limit is out of reach of simulation; there the
+utility still falls by at least <<decline>> over the last decade of a run.
 """,
     claimed={
         "limit": "largest rate",
@@ -509,8 +511,8 @@ utility of the recharging bandit.
     parts={"memoryless": "the optimal memoryless crawler", "schedules": "every schedule"},
     as_printed=Printed(
         {"epoch": "after the change"},
-        says="weights proportional to the rates make normalized odds optimal, with no word on when "
-        "in a step freshness is measured",
+        says="weights proportional to the rates make normalized odds optimal, whenever in a step "
+        "freshness is measured (the text does not say when)",
         correct="true if a copy counts as fresh between the crawl and the change; measured after "
         "the change, the weights must be proportional to the odds",
     ),
