@@ -169,7 +169,7 @@ def _execute(options: argparse.Namespace) -> tuple[list[ledger.Record], bool]:
         for record in records:
             done.append(record)
             progress("")
-            wrong = ledger.complaints(record, expected.get(record["id"], {}).get("verdict"))
+            wrong = ledger.complaints(record, expected)
             _print_line(record, wrong)
     except KeyboardInterrupt:
         interrupted = True
@@ -195,7 +195,7 @@ def _print_line(record: ledger.Record, complaints: Sequence[str]) -> None:
 def _run(options: argparse.Namespace) -> int:
     done, interrupted = _execute(options)
     expected = ledger.recorded(options.effort)
-    bad = [r for r in done if ledger.complaints(r, expected.get(r["id"], {}).get("verdict"))]
+    bad = [record for record in done if ledger.complaints(record, expected)]
     alpha = sum(record["alpha"] for record in done)
     print(
         f"{len(done)} claims, {len(bad)} with another verdict than expected or a toothless check; "
@@ -217,8 +217,7 @@ def _diff(options: argparse.Namespace) -> int:
     gone = sorted(before.keys() - {r["id"] for r in done} - all_claims().keys()) if whole else []
     for key in gone:
         print(f"{key} is in the baseline but is no claim")
-    expected = {key: record["verdict"] for key, record in before.items()}
-    failing = [r["id"] for r in done if ledger.complaints(r, expected.get(r["id"]))]
+    failing = [record["id"] for record in done if ledger.complaints(record, before)]
     print(f"{len(done)} claims, {len(drifted) + len(gone)} differ from the baseline")
     return 130 if interrupted else int(bool(drifted or gone or failing))
 
@@ -230,9 +229,9 @@ def _record(options: argparse.Namespace) -> int:
     if interrupted:
         print("nothing was recorded", file=sys.stderr)
         return 130
-    toothless = [record["id"] for record in done if record["toothless"]]
-    if toothless:
-        raise ValueError(f"checks of {', '.join(toothless)} are toothless; nothing was recorded")
+    unfit = [r["id"] for r in done if r["toothless"] or r["verdict"] == "undecided"]
+    if unfit:
+        raise ValueError(f"{', '.join(unfit)}: undecided or toothless; nothing was recorded")
     for record in done:
         record.pop("seconds")
     for path in ledger.store_baseline(done, options.effort, options.seed, options.reason):

@@ -75,11 +75,19 @@ class Printed:
         The printed statement, in a line of our own words.
     correct : str
         What is true instead, in a line.
+    kind : {"printed", "unspecified"}
+        The source says it; or it leaves a convention open, and read this way the statement is false.
+        Only what is printed makes a claim hold *as corrected*.
     """
 
     numbers: Numbers
     says: str
     correct: str
+    kind: str = "printed"
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("printed", "unspecified"):
+            raise ValueError(f"kind = {self.kind!r}: must be printed or unspecified")
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,7 @@ class Check:
     part: str
     uses: tuple[Evidence, ...]
     alpha: float
+    reads: tuple[str, ...]
 
     @property
     def name(self) -> str:
@@ -107,10 +116,9 @@ class Check:
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of the numbers that the judge looks at."""
-        parameters = list(inspect.signature(self.judge).parameters.values())[len(self.uses) :]
-        if any(p.kind is p.VAR_KEYWORD for p in parameters):
-            return tuple(self.claim.claimed)
-        return tuple(p.name for p in parameters)
+        if self.reads:
+            return self.reads
+        return tuple(inspect.signature(self.judge).parameters)[len(self.uses) :]
 
     def decide(self, numbers: Mapping[str, str], evidence: Sequence[Any] = ()) -> Finding:
         """Judge one set of numbers (those the judge does not look at are ignored)."""
@@ -168,6 +176,8 @@ class Claim:
         for name in re.findall(r"<<(\w+)>>", self.title + self.statement):
             if name not in self.claimed:
                 raise ValueError(f"claimed: {self.id} names <<{name}>> but does not claim it")
+        if not self.parts:
+            raise ValueError(f"parts = {{}}: {self.id} must have at least one part")
         if self.as_printed and not set(self.as_printed.numbers) <= set(self.claimed):
             raise ValueError(f"as_printed: names of {self.id} must be among {set(self.claimed)}")
         _REGISTRY[self.id] = self
@@ -194,6 +204,7 @@ class Claim:
         part: str | None = None,
         uses: Evidence | Sequence[Evidence] = (),
         alpha: float = 0.0,
+        reads: Sequence[str] = (),
     ) -> Callable[[Callable[..., Finding]], Callable[..., Finding]]:
         """Register a judge. Its parameters, after the evidence it uses, are names of numbers.
 
@@ -210,6 +221,8 @@ class Claim:
             Passed to the judge first, in this order.
         alpha : float
             Probability of a false verdict of a statistical check, in (0, 1e-6].
+        reads : sequence of str
+            Names of the numbers of a judge that takes them as ``**numbers``.
 
         Raises
         ------
@@ -238,7 +251,7 @@ class Claim:
             raise ValueError(f"alpha = {alpha}: must be in (0, {MAX_ALPHA}] if statistical, else 0")
 
         def register(judge: Callable[..., Finding]) -> Callable[..., Finding]:
-            new = Check(self, judge, method, scope, false_sets, part, uses, alpha)
+            new = Check(self, judge, method, scope, false_sets, part, uses, alpha, tuple(reads))
             unknown = set(new.parameters) - set(self.claimed)
             if unknown:
                 raise ValueError(f"{judge.__name__}: {sorted(unknown)} are no numbers of {self.id}")
@@ -308,8 +321,11 @@ class Judged:
 
     @property
     def toothless(self) -> bool:
-        """Whether some false numbers were not rejected."""
-        return not self.not_run and any(found.outcome != REFUTED for found in self.false)
+        """Whether some false numbers were not rejected (or not even judged)."""
+        if self.not_run:
+            return False
+        rejected = [found for found in self.false if found.outcome == REFUTED]
+        return len(rejected) < len(self.check.false)
 
 
 def judge(check: Check, evidence: Sequence[Any] = ()) -> Judged:
@@ -330,9 +346,9 @@ def verdict(claim: Claim, judged: Sequence[Judged]) -> str:
     """The verdict that follows from what the checks found.
 
     A refuted check refutes (*not reproduced* when it was a published number); an undecided one
-    leaves the claim undecided; *holds* needs every part proved by a general check; *as corrected*
-    needs the printed numbers refuted besides. What rests on instances only is *supported*, and
-    stays *open* where the claim says so.
+    leaves the claim undecided; *holds* needs every part proved by a general check, and every claimed
+    number looked at by one; *as corrected* needs the printed numbers refuted besides. What rests on
+    instances only is *supported*, and stays *open* where the claim says so.
     """
     ran = [one for one in judged if not one.not_run]
     wrong = [one for one in ran if one.claimed.outcome == REFUTED]
@@ -341,13 +357,18 @@ def verdict(claim: Claim, judged: Sequence[Judged]) -> str:
         return "not reproduced" if reproduced else "refuted"
     if any(one.claimed.outcome == UNDECIDED for one in ran):
         return "undecided"
-    general = {one.check.part for one in ran if one.check.scope == "general"}
-    covered = general >= set(claim.parts)
-    if covered and not claim.open:
-        if claim.as_printed is None:
+    if is_covered(claim, ran) and not claim.open:
+        if claim.as_printed is None or claim.as_printed.kind == "unspecified":
             return "holds"
         printed = [one.as_printed.outcome for one in ran if one.as_printed]
         return "holds as corrected" if REFUTED in printed and PROVED not in printed else "undecided"
     if claim.open:
         return "open"
     return "supported" if ran else "not run"
+
+
+def is_covered(claim: Claim, ran: Sequence[Judged]) -> bool:
+    """Whether general checks reach every part of a claim and every number that it claims."""
+    general = [one.check for one in ran if one.check.scope == "general"]
+    numbers = {name for check in general for name in check.parameters}
+    return {check.part for check in general} >= set(claim.parts) and numbers >= set(claim.claimed)

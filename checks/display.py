@@ -127,7 +127,15 @@ class Card:
                 ),
                 "not decided",
             )
-            rows.append(("as printed", f"“{claim.as_printed.says}”: refuted, {witness}"))
+            printed = claim.as_printed.kind == "printed"
+            rows.append(
+                (
+                    "as printed" if printed else "left open",
+                    f"“{claim.as_printed.says}”: refuted, {witness}"
+                    if printed
+                    else f"{claim.as_printed.says}; otherwise {witness}",
+                )
+            )
             rows.append(("", f"true instead: {claim.as_printed.correct}"))
         if claim.rests_on:
             below = []
@@ -349,7 +357,7 @@ def ledger_page(effort: str = "quick") -> Page:
 def errata(effort: str = "quick") -> Page:
     """What the sources print and what is true instead, with the witness of each."""
     records, where = recorded(effort), chapters()
-    columns = ("where", "printed", "true instead", "witness", "claim")
+    columns = ("where", "printed or left open", "true instead", "witness", "claim")
     plain, rows = [], []
     for claim in all_claims().values():
         if not claim.as_printed:

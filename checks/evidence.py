@@ -2,7 +2,8 @@
 
 A piece of evidence never sees the numbers that are judged on it. It is stored under a digest of
 everything it depends on: the sources of `simlib`, the source file that defines it, its parameters,
-its seed and the versions of the numerical libraries.
+its seed and the versions of the numerical libraries. The digest guards against staleness and
+accident, not against somebody who edits the stored arrays; ``--fresh`` recomputes them.
 """
 
 from __future__ import annotations

@@ -15,7 +15,17 @@ from typing import Any
 from xml.etree import ElementTree
 
 from checks import claim as claims_module
-from checks.claim import EFFORTS, METHODS, TRUE_VERDICTS, Check, Claim, Judged, judge, verdict
+from checks.claim import (
+    EFFORTS,
+    METHODS,
+    TRUE_VERDICTS,
+    Check,
+    Claim,
+    Judged,
+    is_covered,
+    judge,
+    verdict,
+)
 from checks.evidence import DEFAULT_SEED, Evidence
 from checks.finding import Finding, Quantity, undecided
 
@@ -118,24 +128,28 @@ def record_of(claim: Claim, judged: Sequence[Judged]) -> Record:
     -------
     dict
         ``id``, ``verdict``, ``scope``, ``methods`` (general ones first, then by strength),
-        ``toothless``, ``value``, ``margin``, ``alpha`` and, for each check, what it found on each
-        set of numbers.
+        ``toothless``, ``value``, ``margin``, ``alpha``, what is claimed (numbers, parts, what it rests
+        on, a digest of the statement) and, for each check, what it found on each set of numbers.
     """
     ranked = sorted(
         judged, key=lambda one: (one.check.scope != "general", METHODS.index(one.check.method))
     )
     ran = [one for one in ranked if not one.not_run]
-    general = {one.check.part for one in ran if one.check.scope == "general"}
     quantities = [q for one in ran for q in one.claimed.values.values()]
     return {
         "id": claim.id,
         "verdict": verdict(claim, judged),
-        "scope": "general" if general >= set(claim.parts) else "instances",
+        "scope": "general" if is_covered(claim, ran) else "instances",
         "methods": list(dict.fromkeys(one.check.method for one in ran)),
         "toothless": any(one.toothless for one in judged),
         "value": quantities[0].text if quantities else "",
         "margin": next((one.claimed.margin for one in ran if one.claimed.margin), ""),
         "alpha": sum(one.check.alpha for one in ran),
+        "claimed": dict(claim.claimed),
+        "as_printed": dict(claim.as_printed.numbers) if claim.as_printed else {},
+        "parts": list(claim.parts),
+        "rests_on": list(claim.rests_on),
+        "statement": hashlib.sha256(claim.statement.encode()).hexdigest()[:16],
         "checks": [_check_record(one) for one in ranked],
     }
 
@@ -282,15 +296,15 @@ def write_text(path: Path, text: str) -> None:
 def drift(record: Record, baseline: Record | None) -> list[str]:
     """How a run differs from the baseline; empty when it doesn't.
 
-    Exact values must agree to the letter; enclosures must overlap and be at most twice as wide;
-    sampled intervals must overlap. Run time never counts.
+    What is claimed, and how it is decided, must be the same. Exact values must agree to the letter;
+    enclosures and sampled intervals must overlap and be at most twice as wide. Run time never counts.
     """
     if baseline is None:
         return ["is not in the baseline"]
     found = []
-    for key in ("verdict", "scope", "methods", "toothless"):
-        if record[key] != baseline[key]:
-            found.append(f"{key}: {record[key]!r}, recorded {baseline[key]!r}")
+    for key in _COMPARED:
+        if record.get(key) != baseline.get(key):
+            found.append(f"{key}: {record.get(key)!r}, recorded {baseline.get(key)!r}")
     now = {check["name"]: check for check in record["checks"]}
     then = {check["name"]: check for check in baseline["checks"]}
     for name in sorted(now.keys() ^ then.keys()):
@@ -300,7 +314,16 @@ def drift(record: Record, baseline: Record | None) -> list[str]:
     return found
 
 
+_COMPARED = (
+    *("verdict", "scope", "methods", "toothless"),
+    *("claimed", "as_printed", "parts", "rests_on", "statement"),
+)
+
+
 def _check_drift(now: Record, then: Record) -> Iterator[str]:
+    for key in ("method", "scope", "part", "alpha", "evidence", "not_run"):
+        if now[key] != then[key]:
+            yield f"{key}: {now[key]!r}, recorded {then[key]!r}"
     for key in ("claimed", "as_printed"):
         outcomes = [side[key] and side[key]["outcome"] for side in (now, then)]
         if outcomes[0] != outcomes[1]:
@@ -327,7 +350,7 @@ def _value_drift(now: Quantity, then: Quantity) -> str:
     )
     if low > old_high or high < old_low:
         return f"{now} does not meet the recorded {then}"
-    if now.kind == "enclosure" and high - low > 2 * (old_high - old_low):
+    if high - low > 2 * (old_high - old_low):
         return f"{now} is more than twice as wide as the recorded {then}"
     return ""
 
@@ -335,9 +358,27 @@ def _value_drift(now: Quantity, then: Quantity) -> str:
 # Exports --------------------------------------------------------------------------------------
 
 
-def complaints(record: Record, expected: str | None) -> list[str]:
-    """Why a record fails a run: another verdict than expected, or a check without teeth."""
+def complaints(record: Record, records: Mapping[str, Record]) -> list[str]:
+    """Why a record fails a run.
+
+    Parameters
+    ----------
+    record : dict
+        The record of the run.
+    records : mapping of id to record
+        The baseline: the expected verdict, and the verdicts of what the claim rests on.
+
+    Returns
+    -------
+    list of str
+        Another verdict than expected, a check without teeth, or a claim that is said to hold and
+        rests on one that does not.
+    """
+    expected = records.get(record["id"], {}).get("verdict")
     found = []
+    if record["verdict"] in TRUE_VERDICTS:
+        weak = foundation(record["id"], records)
+        found += [f"holds, but rests on {below}" for below in weak]
     if expected is None:
         found.append("has no expected verdict: record it")
     elif record["verdict"] != expected:
@@ -347,6 +388,8 @@ def complaints(record: Record, expected: str | None) -> list[str]:
             if false["outcome"] != "refuted":
                 numbers = ", ".join(f"{k} = {v}" for k, v in false["numbers"].items())
                 found.append(f"toothless: {check['name']} does not reject {numbers}")
+        if check["toothless"] and not check["false"]:
+            found.append(f"toothless: {check['name']} judged no false statement")
     return found
 
 
@@ -356,15 +399,15 @@ def export(records: Sequence[Record], *, effort: str, seed: int) -> dict[str, An
     known = claims_module.all_claims()
     exported = []
     for record in records:
-        expected = before.get(record["id"], {}).get("verdict")
+        previous = before.get(record["id"], {})
         exported.append(
             record
             | {
                 "title": known[record["id"]].fill(known[record["id"]].title),
-                "expected": expected,
+                "expected": previous.get("verdict"),
                 "rests_on": list(known[record["id"]].rests_on),
                 "unsupported": foundation(record["id"], before | now),
-                "complaints": complaints(record, expected),
+                "complaints": complaints(record, before | now | {record["id"]: previous}),
             }
         )
     return {"schema": SCHEMA, "effort": effort, "seed": seed, "claims": exported}

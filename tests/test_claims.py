@@ -3,12 +3,15 @@
 import re
 
 import pytest
+import z3
 
 from checks import claim as claim_module
 from checks.claim import Claim, NotRun, Printed, Source, all_claims, find, judge, verdict
 from checks.display import card, chapters, statement
 from checks.finding import Finding, decide, enclosure, exact, proved, refuted, undecided
 from checks.ledger import record_of, recorded
+from checks.methods import certified, smt, statistical
+from simlib.estimate import Estimate
 
 CLAIMS = all_claims()
 
@@ -48,6 +51,14 @@ def test_a_claim_is_complete(claim):
     assert not re.search(r"<<\w+>>", repr(statement(claim.id)))
     for check in claim.checks:
         assert check.summary.endswith("."), f"{check.name} does not say what it decides"
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
+def test_each_claimed_number_has_a_false_one(claim):
+    judged = {name for check in claim.checks for name in check.parameters}
+    false = {name for check in claim.checks for numbers in check.false for name in numbers}
+    assert judged == set(claim.claimed)
+    assert false == set(claim.claimed)
 
 
 @pytest.mark.parametrize("name", CLAIMS)
@@ -124,6 +135,18 @@ def test_no_check_passes_by_default(make, method, outcome, expected):
         return outcome
 
     assert verdict(claim, judged(claim)) == expected
+
+
+def test_a_number_that_no_general_check_reads_leaves_the_claim_supported(make):
+    claim = make(claimed={"x": "1", "y": "1"})
+    claim.check(method="exact", scope="general", false={"x": "2"})(below_two)
+    assert verdict(claim, judged(claim)) == "supported"
+
+
+def test_an_open_convention_is_no_correction(make):
+    claim = make(as_printed=Printed({"x": "3"}, "x may be 3", "x is 1", kind="unspecified"))
+    claim.check(method="exact", scope="general", false={"x": "2"})(below_two)
+    assert verdict(claim, judged(claim)) == "holds"
 
 
 def test_a_proved_print_is_no_correction(make):
@@ -203,6 +226,45 @@ def test_a_placeholder_needs_its_number():
     with pytest.raises(ValueError, match="<<constant>>"):
         Claim("recharge.no_number", title="<<constant>>", statement="", source=source)
     assert "recharge.no_number" not in all_claims()
+
+
+def test_a_claim_has_at_least_one_part(make):
+    with pytest.raises(ValueError, match="must have at least one part"):
+        make(parts={})
+
+
+# --- methods that must not be fooled
+
+
+def test_nothing_follows_from_a_contradiction():
+    x = z3.Real("x")
+    assert smt.implies([x > 1, x < 0], x == 5, "nonsense").outcome == "undecided"
+
+
+@pytest.mark.parametrize(
+    "values", [[0.1] * 40, [0.1, 0.2] * 5, [float("nan")] * 40], ids=["equal", "few", "nan"]
+)
+def test_degenerate_samples_decide_nothing(values):
+    found = statistical.most_runs(values, lambda value: value < 1, 1e-6, "value", "below 1")
+    assert found.outcome == "undecided"
+
+
+def test_an_interval_decides_where_it_lies():
+    def judge_interval(low, high):
+        sample = Estimate((low + high) / 2, low, high, 10, 1e-6, "made up")
+        return statistical.equals(sample, 0.5, 0.1, "x").outcome
+
+    assert judge_interval(0.45, 0.55) == "proved"
+    assert judge_interval(0.61, 0.65) == "refuted"
+    assert judge_interval(0.55, 0.65) == "undecided"
+    assert judge_interval(0.5, 0.5) == "undecided"
+
+
+def test_a_ball_that_straddles_decides_nothing():
+    with certified.precision(20):
+        third = certified.ball("1/3") * 3
+        for relation in "<>":
+            assert certified.compare(third, relation, "1").outcome == "undecided"
 
 
 # --- findings

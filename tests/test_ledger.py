@@ -50,9 +50,17 @@ def spoilt(record, change):
     return changed
 
 
-def value(record, name):
+def values_with(record, name):
     values = [check["claimed"]["values"] for check in record["checks"]]
-    return next(found[name] for found in values if name in found)
+    return next(found for found in values if name in found)
+
+
+def value(record, name):
+    return values_with(record, name)[name]
+
+
+def printed_of(record):
+    return next(check["as_printed"] for check in record["checks"] if check["as_printed"])
 
 
 def test_a_run_agrees_with_itself(record):
@@ -63,14 +71,19 @@ def test_a_run_agrees_with_itself(record):
     ("change", "message"),
     [
         (lambda r: r.update(verdict="holds"), "verdict"),
+        (lambda r: r["claimed"].update(constant="0.5"), "claimed"),
+        (lambda r: r.update(statement="another"), "statement"),
+        (lambda r: r["rests_on"].pop(), "rests_on"),
+        (lambda r: r["checks"][0].update(alpha=1e-3), "alpha"),
+        (lambda r: r["checks"][0].update(part="all"), "part"),
         (lambda r: r.update(scope="instances"), "scope"),
-        (lambda r: r["checks"].pop(), "check price_of_fifty_servers: new"),
+        (lambda r: r["checks"].pop(), ": new"),
         (lambda r: r["checks"][0]["false"].pop(), "false numbers"),
-        (lambda r: r["checks"][0]["as_printed"].update(outcome="proved"), "as_printed"),
+        (lambda r: printed_of(r).update(outcome="proved"), "as_printed"),
         (lambda r: value(r, "c*").update(low="0.78", high="0.79"), "does not meet"),
         (lambda r: value(r, "c*").update(low=value(r, "c*")["high"]), "twice as wide"),
         (lambda r: value(r, "price").update(low="1", high="1", text="1"), "recorded 1"),
-        (lambda r: r["checks"][0]["claimed"]["values"].pop("c*"), "value 'c*': new"),
+        (lambda r: values_with(r, "c*").pop("c*"), "value 'c*': new"),
     ],
 )
 def test_a_difference_from_the_baseline_is_named(record, change, message):
@@ -83,11 +96,12 @@ def test_sampled_values_must_meet():
         quantity = {"kind": "estimate", "text": "", "low": str(low), "high": str(high)}
         finding = {"outcome": "proved", "values": {"u": quantity}}
         check = {"name": "c", "claimed": finding, "as_printed": None, "false": []}
-        head = {"verdict": "supported", "scope": "instances", "methods": [], "toothless": False}
-        return head | {"checks": [check]}
+        check |= dict.fromkeys(("method", "scope", "part", "alpha", "evidence", "not_run"))
+        return {"verdict": "supported", "checks": [check]}
 
     assert ledger.drift(sampled(0.1, 0.2), sampled(0.19, 0.3)) == []
     assert ledger.drift(sampled(0.1, 0.2), sampled(0.21, 0.3)) != []
+    assert ledger.drift(sampled(-5, 5), sampled(0.1, 0.2)) != []
 
 
 # --- the baseline
@@ -140,10 +154,14 @@ def test_nothing_half_written(tmp_path):
 
 def test_a_broken_lemma_shows_in_every_dependent():
     records = copy.deepcopy(ledger.recorded())
+    tight = records["recharge.ratio_tight"]
+    assert ledger.complaints(tight, records) == []
     assert ledger.foundation("recharge.competitive_ratio", records) == []
     records["recharge.age_state"]["verdict"] = "refuted"
     weak = ledger.foundation("recharge.ratio_tight", records)
     assert weak == ["recharge.age_state (refuted)"]
+    rest = ["holds, but rests on recharge.age_state (refuted)"]
+    assert ledger.complaints(tight, records) == rest
 
 
 # --- exports and the command line

@@ -26,13 +26,17 @@ def implies(hypotheses: Sequence[Any], conclusion: Any, name: str) -> Finding:
     -------
     Finding
         Refuted with z3's model, re-evaluated on the hypotheses and the conclusion; undecided where
-        z3 answers *unknown*.
+        z3 answers *unknown*, or finds no case that satisfies the hypotheses: from a contradiction
+        everything follows.
     """
     import z3
 
     solver = z3.Solver()
     solver.set("timeout", TIMEOUT_MS)
-    solver.add(*hypotheses, z3.Not(conclusion))
+    solver.add(*hypotheses)
+    if solver.check() != z3.sat:
+        return undecided(f"{name}: no case is known that satisfies the hypotheses")
+    solver.add(z3.Not(conclusion))
     answer = solver.check()
     if answer == z3.unsat:
         return proved(f"{name}: the negation is unsatisfiable")

@@ -11,6 +11,8 @@ from typing import Protocol
 
 from checks.finding import Finding, estimate, proved, refuted, undecided
 
+FEWEST_RUNS = 30
+
 
 class Interval(Protocol):
     """What is judged: an estimate with a finite-sample interval."""
@@ -38,6 +40,8 @@ def equals(sample: Interval, value: float, within: float, name: str, digits: int
     shown = estimate(sample.value, sample.low, sample.high, digits)
     text = f"{name} = {shown}"
     values = {name: shown}
+    if not sample.low < sample.high:
+        return undecided(f"{text}: samples without spread are no samples", **values)
     target = f"{value:.{digits}f} ± {within:.{digits}f}"
     if value - within <= sample.low and sample.high <= value + within:
         inside = min(sample.low - value + within, value + within - sample.high)
@@ -77,7 +81,8 @@ def most_runs(values, satisfied: Callable, alpha: float, name: str, says: str) -
     Parameters
     ----------
     values : array_like, shape (n,)
-        One number for each independent run.
+        One number for each independent run; with fewer than 30, with one that is not finite, or with
+        all of them equal nothing is decided.
     satisfied : callable
         Whether a number is what is stated.
     alpha : float
@@ -89,10 +94,13 @@ def most_runs(values, satisfied: Callable, alpha: float, name: str, says: str) -
 
     from simlib.estimate import proportion
 
+    values = np.asarray(values, dtype=float)
+    if len(values) < FEWEST_RUNS or not np.isfinite(values).all() or np.ptp(values) == 0:
+        return undecided(f"{name}: {FEWEST_RUNS} or more finite values with some spread are needed")
     hits = sum(bool(satisfied(value)) for value in values)
     share = proportion(hits, len(values), alpha)
     # What a later run is compared with is the interval for the median, from order statistics.
-    ranked = np.sort(np.asarray(values, dtype=float))
+    ranked = np.sort(values)
     shown = estimate(float(np.median(ranked)), float(ranked[0]), float(ranked[-1]))
     text = f"{name}: median {shown.text}, {hits} of {len(values)} runs {says}"
     if share.low > 0.5:

@@ -4,7 +4,19 @@ from fractions import Fraction
 from functools import cache
 
 from checks.claim import Claim, Printed, Source
-from checks.finding import Finding, combine, decide, exact, one_of, proved, refuted, truncated
+from checks.finding import (
+    Finding,
+    combine,
+    decide,
+    decimal,
+    enclosure,
+    exact,
+    one_of,
+    proved,
+    refuted,
+    truncated,
+    undecided,
+)
 
 SOURCE = "geometric_recharge"
 
@@ -20,13 +32,18 @@ $$c^*=\min_{r>0}\frac{r}{(1+r)(1-e^{-r})}=1-\frac{r_*}{(1+r_*)^2}\ \ge\ <<consta
 where $r_*$ is the only positive root of $e^{r}=1+r+r^2$. The price of learning $1/c^*$ is
 at most $<<price>>$.
 """,
-    claimed={"constant": "0.7701634", "price": "1.298426"},
+    claimed={
+        "constant": "0.7701634",
+        "price": "1.298426",
+        "formula": "1 - r/(1+r)**2",
+    },
     rests_on=["recharge.hamacher_lower_bound", "recharge.opt_upper_bound"],
     as_printed=Printed(
         {"price": "1.29"},
-        says="the price of learning is at most 1.29",
+        says="the price of learning is at most 1.29 (section 3.2; in section 1.1 about 1.29)",
         correct="the price of learning is 1.29842..., so at most 1.30",
     ),
+    parts={"bound": "the minimum over all total odds", "formula": "the minimum at its root"},
     uncovered="dividing the bound on the learner by the bound on OPT (one line, in the chapter)",
 )
 
@@ -50,8 +67,8 @@ def _root():
 
     low, high = Fraction(17, 10), Fraction(19, 10)
     box = interval(low, high)
-    assert slope(box) > 0, "f must increase on the box"
-    assert f(arb(box.lower())) < 0 < f(arb(box.upper())), "f must change sign on the box"
+    if not (slope(box) > 0 and f(arb(box.lower())) < 0 < f(arb(box.upper()))):
+        raise ArithmeticError("f must increase on the box and change its sign")
     for _ in range(9):
         middle = arb(box.mid())
         box = box.intersection(middle - f(middle) / slope(box))
@@ -60,45 +77,84 @@ def _root():
 
 
 @competitive_ratio.check(
-    method="certified", scope="general", false=[{"constant": "0.7701635"}, {"price": "1.298425"}]
+    method="certified",
+    scope="general",
+    part="bound",
+    false=[{"constant": "0.7701635"}, {"price": "1.298425"}],
 )
 def minimum_over_total_odds(constant: str, price: str) -> Finding:
-    """Enclose the minimum over all r > 0 of r / ((1+r)(1-e^-r)) with Arb balls.
+    """Bracket the minimum over all r > 0 of r / ((1+r)(1-e^-r)) with Arb balls, to 2e-12.
 
-    The interior [1/8, 8] is covered by boxes on which r - c(1+r)(1-e^-r) is positive; below,
-    1-e^-r <= r gives a ratio of at least 8/9; above, the ratio is at least r/(1+r) >= 8/9. The
-    minimum itself is evaluated at the root of the stationarity condition.
+    From below: boxes on [1/8, 8] on which r - c(1+r)(1-e^-r) is positive for c a little below the value
+    at the root; for smaller r, 1-e^-r <= r gives a ratio of at least 8/9; for larger r it is at least
+    r/(1+r) >= 8/9. From above: the ratio at the middle of the enclosure of the root.
     """
-    from checks.methods.certified import ball, compare, positive_on, precision, quantity
+    from checks.methods.certified import ball, ends, positive_on, precision, quantity
 
     with precision(160):
         root = _root()
-        least = 1 - root / (1 + root) ** 2
-        worst = 1 / least
-        c = ball(constant)
-        if not c < ball(Fraction(8, 9)):
-            return refuted(f"at r = {float(root.mid()):.8f} the ratio is {least.str(10)}")
-        interior, _ = positive_on(
+        least, attained = 1 - root / (1 + root) ** 2, _ratio(ball(ends(root)[0]))
+        below, above = ends(least)[0] - Fraction(1, 10**12), ends(attained)[1]
+        c = ball(below)
+        boxes, _ = positive_on(
             lambda r: r - c * (1 + r) * (1 - (-r).exp()),
             Fraction(1, 8),
             Fraction(8),
             derivative=lambda r: 1 - c * (1 + r * (-r).exp()),
         )
-        if interior.outcome == "refuted":
-            interior = refuted(
-                f"at r = {float(root.mid()):.8f} the ratio is {_ratio(root).str(8, radius=False)}"
-            )
-        elif interior.outcome == "proved":
-            margin = f"{float((least - c).mid()):.1e} above the claim"
-            interior = proved(
-                f"{interior.witness}; the ratio exceeds 8/9 outside them", margin=margin
-            )
-        found = combine([interior, compare(worst, "<", price, "1/c*")])
-        values = {"c*": quantity(least), "1/c*": quantity(worst), "r*": quantity(root)}
-        return Finding(found.outcome, found.witness, found.margin, values)
+        if boxes.outcome != "proved" or not below < above < below + Fraction(2, 10**12):
+            return undecided(f"no bracket of the minimum: {boxes.witness}")
+        values = {"c*": quantity(least), "1/c*": quantity(1 / least), "r*": quantity(root)}
+    at_root = f"at r = {float(root.mid()):.8f} the ratio is"
+    if Fraction(constant) > above:
+        return refuted(f"{at_root} {truncated(above, 9)}... < {constant}", **values)
+    if Fraction(price) < 1 / above:
+        return refuted(f"{at_root} 1/{truncated(1 / above, 9)}..., so the price exceeds {price}")
+    if Fraction(constant) > below or Fraction(price) < 1 / below:
+        return undecided("closer to the minimum than its bracket")
+    margin = f"{float(below - Fraction(constant)):.1e} above the claim"
+    text = f"{boxes.witness}, and the ratio exceeds 8/9 outside; the bracket of c* is 2e-12 wide"
+    return proved(text, margin=margin, **values)
 
 
-@competitive_ratio.check(method="exact", scope="instances", false={"price": "1.290157"})
+@competitive_ratio.check(
+    method="symbolic",
+    scope="general",
+    part="formula",
+    false={"formula": "1 - (1 - 10**-8)*r/(1+r)**2"},
+)
+def stationary_point(formula: str) -> Finding:
+    """The ratio falls before, and rises after, the only positive root of e^r = 1+r+r^2; its value.
+
+    The slope of its logarithm has the sign of f = e^r - 1 - r - r^2. At 0, f and its slope vanish, its
+    second derivative is -1, and the third derivative e^r is positive: f is negative, then positive.
+    """
+    import sympy
+
+    from checks.methods.symbolic import identity
+
+    r, e = sympy.symbols("r e^r", positive=True)
+    f = sympy.exp(r) - 1 - r - r**2
+    ratio = r / ((1 + r) * (1 - sympy.exp(-r)))
+    slope = sympy.diff(sympy.log(ratio), r)
+    sign = f / (r * (1 + r) * (sympy.exp(r) - 1))
+    at_zero = [sympy.diff(f, r, k).subs(r, 0) for k in range(3)]
+    root = r / ((1 + r) * (1 - 1 / e))
+    stated = sympy.sympify(formula, locals={"r": r})
+    return combine(
+        [
+            identity(slope.rewrite(sympy.exp), sign, "slope of the logarithm"),
+            decide(at_zero == [0, 0, -1], "", f"f, f', f'' at 0 are {at_zero}"),
+            identity(sympy.diff(f, r, 3), sympy.exp(r), "third derivative"),
+            identity(root.subs(e, 1 + r + r**2), stated, "value at the root", at=[{r: 1}]),
+        ],
+        "one positive root r*, the minimum is there, and it is 1 - r*/(1+r*)^2",
+    )
+
+
+@competitive_ratio.check(
+    method="exact", scope="instances", part="bound", false={"price": "1.290157"}
+)
 def price_of_fifty_servers(price: str) -> Finding:
     """The price paid by fifty identical servers with total odds 9/5, as a rational.
 
@@ -127,47 +183,63 @@ For all rates $\mu\in(0,1)^m$, $q_j=1-\mu_j$, and **every** schedule and horizon
 $$U_T\le T\Bigl(1-\prod_jq_j\Bigr)+m,$$
 and $1-\prod_jq_j\le1-e^{-\rho}$. Hence $\mathrm{OPT}\le1-\prod_jq_j\le1-e^{-\rho}$.
 """,
-    claimed={"discount": "0"},
+    claimed={"discount": "0", "tangent": "1", "exponent": "1"},
     rests_on=["recharge.age_state"],
     parts={"product": "the bound by the product", "exponential": "the product is at least e^-rho"},
+    uncovered="that the gaps of an arm add up to at most T",
 )
 
-DISCOUNTED = {"discount": "0.01"}
 
+def _exponential_above_line(slope: Fraction = Fraction(1)) -> Finding:
+    """Decide e^x >= 1 + slope x for all real x; strict but at 0 for slope 1.
 
-def _exponential_above_its_tangent() -> Finding:
-    """e^x > 1 + x for all real x but 0: equality and slope 0 there, positive second derivative."""
+    The difference is convex and 0 at 0, so it is the slope there that decides: for 1, 0 is the minimum;
+    otherwise a point a little to one side is below.
+    """
     import sympy
 
+    from checks.methods.certified import ball, precision
+
     x = sympy.symbols("x", real=True)
-    g = sympy.exp(x) - 1 - x
-    at_zero = g.subs(x, 0) == 0 and sympy.diff(g, x).subs(x, 0) == 0
-    convex = sympy.diff(g, x, 2).is_positive
-    text = "e^x - 1 - x is convex, and 0 with slope 0 at 0"
-    return decide(bool(at_zero and convex), text, "not convex")
+    g = sympy.exp(x) - 1 - sympy.Rational(slope.numerator, slope.denominator) * x
+    convex = bool(g.subs(x, 0) == 0) and bool(sympy.diff(g, x, 2).is_positive)
+    if convex and sympy.diff(g, x).subs(x, 0) == 0:
+        return proved("e^x - 1 - x is convex, and 0 with slope 0 at 0: positive elsewhere")
+    at = (slope - 1) / 2
+    with precision(100):
+        if ball(at).exp() < 1 + ball(slope) * ball(at):
+            return refuted(f"e^x < 1 + {slope} x at x = {at}")
+    return undecided(f"e^x against 1 + {slope} x")
 
 
-def _round_robin_beats(discount: str) -> Finding:
-    """Two servers of rate 1/2 in turn earn 3/4 a step, the bound itself."""
-    bound = Fraction(3, 4) - Fraction(discount)
-    return refuted(f"two servers of rate 1/2 in turn earn 3/4 a step, bound {bound}")
+def _round_robin_against(discount: str) -> Finding:
+    """Two servers of rate 1/2 in turn, valued in rationals, against the bound less a discount."""
+    from simlib.recharge.formulas import optimum_upper_bound
+    from simlib.recharge.optimum import cycle_value
+
+    pair = (Fraction(1, 2), Fraction(1, 2))
+    value, bound = cycle_value(pair, (0, 1)), optimum_upper_bound(pair) - Fraction(discount)
+    text = f"two servers of rate 1/2 in turn earn {value} a step, bound {bound}"
+    return decide(value <= bound, text, text)
 
 
-@opt_upper_bound.check(method="symbolic", scope="general", part="product", false=DISCOUNTED)
-def dual_certificate(discount: str) -> Finding:
+@opt_upper_bound.check(
+    method="symbolic",
+    scope="general",
+    part="product",
+    false=[{"discount": "0.01"}, {"tangent": "1.01"}],
+)
+def dual_certificate(discount: str, tangent: str) -> Finding:
     """A pull at gap d pays at most 1-y-yL + y d ln(1/q_j), y the product and L = ln(1/y); then add.
 
-    The number judged is what might still be taken off the bound: 0, not a hundredth.
-
     The step is e^x >= 1+x at x = L - d ln(1/q_j). The gaps of an arm add up to at most T, the logs to L,
-    1-y-yL is at least 0, and each first pull costs at most 1: what is left is T(1-y) + m.
+    1-y-yL is at least 0, and each first pull costs at most 1: what is left is T(1-y) + m. Judged are the
+    slope of that tangent, and what might still be taken off the bound: nothing.
     """
     import sympy
 
     from checks.methods.symbolic import identity
 
-    if Fraction(discount) > 0:
-        return _round_robin_beats(discount)
     load, spread, horizon, m = sympy.symbols("L a T m", positive=True)  # a = d ln(1/q_j)
     y = sympy.exp(-load)
     x = load - spread
@@ -176,7 +248,8 @@ def dual_certificate(discount: str) -> Finding:
     total = horizon * (1 - y - y * load) + y * horizon * load + m
     return combine(
         [
-            _exponential_above_its_tangent(),
+            _exponential_above_line(Fraction(tangent)),
+            _round_robin_against(discount),
             identity(pull, above, "slack of one pull"),
             identity(total, horizon * (1 - y) + m, "sum over the pulls"),
             # 1 - y - yL = y (e^L - 1 - L) >= 0, so counting all T steps as repeated pulls is safe
@@ -186,20 +259,21 @@ def dual_certificate(discount: str) -> Finding:
     )
 
 
-@opt_upper_bound.check(method="symbolic", scope="general", part="exponential", false=DISCOUNTED)
-def logarithm_of_the_odds(discount: str) -> Finding:
-    """1/q_j = 1 + rho_j <= e^(rho_j), so the product of the q_j is at least e^-rho."""
+@opt_upper_bound.check(
+    method="symbolic", scope="general", part="exponential", false={"exponent": "0.99"}
+)
+def logarithm_of_the_odds(exponent: str) -> Finding:
+    """1/q_j = 1 + rho_j <= e^(rho_j), so the product of the q_j is at least e^-rho.
+
+    Judged is the factor k of the exponent -k rho: 1 + rho_j <= e^(k rho_j) is e^x >= 1 + x/k.
+    """
     import sympy
 
     from checks.methods.symbolic import identity
 
     mu = sympy.symbols("mu", positive=True)
-    if Fraction(discount) > 0:
-        return _round_robin_beats(discount)
-    steps = [
-        identity(1 / (1 - mu), 1 + mu / (1 - mu), "1/q = 1 + odds"),
-        _exponential_above_its_tangent(),
-    ]
+    line = _exponential_above_line(1 / Fraction(exponent))
+    steps = [identity(1 / (1 - mu), 1 + mu / (1 - mu), "1/q = 1 + odds"), line]
     return combine(steps, "1/q_j = 1 + rho_j <= e^(rho_j)")
 
 
@@ -239,12 +313,15 @@ function $\varphi$ on capped states satisfies $\bar r_a(s_a)+\varphi(s')-\varphi
 capped state $s$ reachable from "all capped" and every arm $a$ (leading to $s'$), then every policy
 and every $T$ have $\mathbb E\,U_T\le gT+\max\varphi-\min\varphi$. If a cycle with all gaps below the
 caps has mean $g$, then $\mathrm{OPT}=g$. For the rates $1/2,1/10,3/10$ with caps $(4,20,6)$ this holds
-with $g=<<gain>>$ and span $<<span>>$.
+with $g=<<gain>>$ and span $<<span>>$, along the <<schedule>> schedule; of the policies that differ from
+the certificate's in one state, $<<rejected>>$ are rejected.
 """,
     claimed={
         "gain": "67252215599/100000000000",
         "span": "134098695697/100000000000",
         "cap_reward": "1",
+        "schedule": "optimal",
+        "rejected": "316",
     },
     rests_on=["recharge.age_state"],
     parts={"theorem": "the inequality bounds every policy", "instance": "the certificate of I3"},
@@ -275,7 +352,7 @@ def capping_and_telescoping(cap_reward: str) -> Finding:
         [
             implies([age >= 1, cap >= 1], capped(age + 1) == capped(capped(age) + 1), "capping"),
             implies(
-                [power > 0, power <= at_cap, at_cap < 1, reward == 1 - power, bar == credited],
+                [power >= 0, power <= at_cap, at_cap < 1, reward == 1 - power, bar == credited],
                 reward <= bar,
                 "the reward at or beyond the cap is not underestimated",
             ),
@@ -295,57 +372,95 @@ def capping_and_telescoping(cap_reward: str) -> Finding:
     part="instance",
     false=[
         {"gain": "67252215600/100000000000"},
-        {"gain": "67252215598/100000000000"},
         {"span": "134098695698/100000000000"},
+        {"gain": "534943279/800000000", "schedule": "greedy"},
     ],
 )
-def certificate_of_three_servers(gain: str, span: str) -> Finding:
-    """The stored certificate of I3, in rationals: cycle, states, relative values, inequality, span."""
+def certificate_of_three_servers(gain: str, span: str, schedule: str) -> Finding:
+    """The stored certificate of I3, in rationals: cycle, states, relative values, inequality, span.
+
+    Greedy's schedule attains the false gain with gaps below its caps, and everything but the Bellman
+    inequality: only that can reject it, and it must be what rejects it.
+    """
     from dataclasses import replace
 
+    from simlib.recharge.formulas import INSTANCES
     from simlib.recharge.optimum import certificates, check_certificate
 
+    rates = INSTANCES["I3"]
+    if one_of("schedule", schedule, "optimal", "greedy") == "greedy":
+        result = check_certificate(_certificate_of_greedy(rates, Fraction(gain)))
+        text = f"greedy: {result.failed_step}: {result.detail}"
+        return refuted(text) if result.failed_step == "Bellman inequality" else undecided(text)
     certificate = replace(certificates()["I3"], gain=Fraction(gain), span=Fraction(span))
+    if (certificate.rates, certificate.caps) != (rates, (4, 20, 6)):
+        return undecided("the stored certificate is one for other rates or caps")
     result = check_certificate(certificate)
     text = f"{result.failed_step}: {result.detail}" if result.failed_step else ""
     found = f"{result.states} states, the inequality holds at each state and arm"
     return decide(result.valid, found, text, gain=exact(gain), span=exact(span))
 
 
-@opt_certificate.check(
-    method="exact",
-    scope="instances",
-    part="instance",
-    false={"gain": "67252215600/100000000000"},
-)
-def corrupted_certificates(gain: str) -> Finding:
-    """Every change of one digit of I3's policy: accepted only where the policy is optimal too.
+def _certificate_of_greedy(rates, gain: Fraction):
+    """What greedy would have to show: its cycle, caps above its gaps, its choice at each state."""
+    from simlib.recharge.optimum import Certificate
 
-    A changed policy that is accepted must prove the same gain with the same span, so it is another
-    optimal policy; anything else must be rejected.
+    actions, start = _greedy(rates, 3000)
+    cycle = tuple(actions[start:])
+    gaps = [
+        next(k for k in range(1, len(cycle) + 1) if cycle[t - k] == arm)
+        for t, arm in enumerate(cycle)
+    ]
+    caps = tuple(
+        1 + max(gap for gap, other in zip(gaps, cycle, strict=True) if other == arm)
+        for arm in range(len(rates))
+    )
+    states, choices = [caps], []
+    for (
+        ages
+    ) in states:  # breadth-first from "all capped", arms in order, as a certificate counts them
+        pays = [
+            Fraction(1) if age == cap else 1 - (1 - rate) ** age
+            for rate, age, cap in zip(rates, ages, caps, strict=True)
+        ]
+        choices.append(pays.index(max(pays)))
+        for arm in range(len(rates)):
+            after = tuple(
+                1 if other == arm else min(age + 1, cap)
+                for other, (age, cap) in enumerate(zip(ages, caps, strict=True))
+            )
+            if after not in states:
+                states.append(after)
+    return Certificate(rates, caps, gain, cycle, "".join(map(str, choices)), Fraction(0))
+
+
+@opt_certificate.check(method="exact", scope="general", part="instance", false={"rejected": "317"})
+def corrupted_certificates(rejected: str) -> Finding:
+    """Change each digit of I3's policy to each other arm and count what the verification rejects.
+
+    What is accepted proves the same gain with the same span, so it is another optimal policy. The
+    Bellman inequality itself must reject many of them.
     """
+    from collections import Counter
     from dataclasses import replace
 
     from simlib.recharge.optimum import certificates, check_certificate
 
-    original = replace(certificates()["I3"], gain=Fraction(gain))
-    if not check_certificate(original):
-        return refuted(f"the certificate itself is rejected with gain {gain}")
-    accepted = rejected = 0
+    original = certificates()["I3"]
+    steps = Counter()
     for place, digit in enumerate(original.policy):
         for other in set("012") - {digit}:
             policy = original.policy[:place] + other + original.policy[place + 1 :]
-            if check_certificate(replace(original, policy=policy)):
-                accepted += 1
-            else:
-                rejected += 1
+            steps[check_certificate(replace(original, policy=policy)).failed_step] += 1
     wrong_rate = replace(original, rates=(Fraction(1, 2), Fraction(1, 10), Fraction(31, 100)))
     if check_certificate(wrong_rate):
         return refuted("the certificate is accepted for the rate 31/100 instead of 3/10")
-    text = (
-        f"{rejected} of {rejected + accepted} corrupted policies rejected, {accepted} optimal too"
-    )
-    return proved(text, rejected=exact(rejected), accepted=exact(accepted))
+    accepted = steps.pop(None, 0)
+    count, bellman = sum(steps.values()), steps["Bellman inequality"]
+    text = f"{count} rejected, {bellman} of them by the inequality; {accepted} are optimal too"
+    if not bellman:
+        return undecided(f"no policy fails the Bellman inequality: {text}")
+    return decide(count == int(rejected), text, text, rejected=exact(count))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -415,11 +530,18 @@ def _verified(name: str):
         {"three": "67252215600/100000000000"},
         {"four": "69014775600/100000000000"},
         {"half_quarter": "5/8"},
+        {"half_tenth": "1620859838/3000000000"},
+        {"half_third_quarter": "61920/82944"},
+        {"fifth_tenth_twentieth": "2811600262/8960000000"},
+        {"three_of_3_10": "658/1000"},
+        {"three_of_1_2": "6/7"},
+        {"two_of_1_2": "2/3"},
         {"fast_slow": "0.9023988367"},
         {"fast_half_tenth": "0.9367916156"},
         {"seven_low": "0.921516"},
         {"seven_high": "0.923869"},
     ],
+    reads=tuple(opt_exact_small.claimed),
 )
 def certificates_and_cycles(**numbers: str) -> Finding:
     """Eleven certificates, verified in rationals at every capped state; a bracket for the twelfth.
@@ -467,6 +589,7 @@ expected reward (ties broken in any way), is a round robin once every arm has be
 """,
     claimed={"rates": "one common rate"},
     rests_on=["recharge.opt_upper_bound"],
+    uncovered="that greedy takes the arm of age m, because the reward grows with the age",
 )
 
 ANY_RATES = {"rates": "any rates"}
@@ -584,13 +707,20 @@ attained by $m$ identical arms; $c_1=1$, $c_2=<<c2>>$ exactly (total odds 2), $c
 to six digits $c_3=<<c3>>$, $c_5=<<c5>>$, $c_7=<<c7>>$, $c_{10}=<<c10>>$, $c_{100}=<<c100>>$,
 $c_{1000}=<<c1000>>$.
 """,
-    claimed={"c2": "8/9"} | {f"c{m}": c for m, c in zip(ARMS, C_M, strict=True)},
+    claimed={"c2": "8/9", "mean": "1", "trend": "decreases"}
+    | {f"c{m}": c for m, c in zip(ARMS, C_M, strict=True)},
     rests_on=[
         "recharge.hamacher_lower_bound",
         "recharge.opt_upper_bound",
         "recharge.identical_arms",
     ],
-    parts={"bound": "c_m bounds the ratio, and decreases", "values": "the values of c_m"},
+    parts={
+        "bound": "the ratio is at least c_m",
+        "trend": "c_m decreases in m",
+        "two arms": "c_2 exactly",
+        "values": "c_m to six digits",
+    },
+    uncovered="one division: a larger bound on OPT makes the ratio smaller",
 )
 
 
@@ -599,83 +729,131 @@ def _arm_ratio(m: int, r):
     return r / ((1 + r) * (1 - (1 + r / m) ** (-m)))
 
 
-@competitive_ratio_m.check(method="symbolic", scope="general", part="bound", false={"c2": "0.8503"})
-def mean_of_logarithms(c2: str) -> Finding:
+@competitive_ratio_m.check(method="symbolic", scope="general", part="bound", false={"mean": "0.99"})
+def mean_of_logarithms(mean: str) -> Finding:
     """Sum of ln(1+rho_j) is at most m ln(1+rho/m), by the tangent of the logarithm at the mean.
 
-    With one arm of odds 0 added it says that (1+r/m)^m grows with m, so that c_m decreases. For two arms
-    the ratio is 1 - r/((1+r)(4+r)) and the minimum follows from (r-2)^2 >= 0; a larger constant for two
-    arms (such as that of three) fails at r = 2.
+    ln(1+x) <= ln(1+a) + (x-a)/(1+a) is e^t >= 1+t with e^t = (1+x)/(1+a). Summed over arms with a a
+    multiple of the mean of the x, a multiple of (1 - multiple) is left: nothing for the mean itself.
+    Judged is the multiple; a smaller one is refuted by equal arms.
+    """
+    import sympy
+    from sympy import IndexedBase, Sum, factor_terms
+
+    from checks.methods.certified import ball, precision
+
+    j, m = sympy.symbols("j m", integer=True, positive=True)
+    a = sympy.symbols("a", positive=True)
+    x, share = IndexedBase("x"), Fraction(mean)
+    multiple = sympy.Rational(share.numerator, share.denominator)
+    summed = factor_terms(Sum(sympy.expand((x[j] - a) / (1 + a)), (j, 1, m)).expand()).doit()
+    total = Sum(x[j], (j, 1, m))
+    left = sympy.simplify(summed.subs(total, m * a / multiple))
+    if left == 0:
+        return combine(
+            [_exponential_above_line()], "summed over arms the tangents leave nothing at the mean"
+        )
+    with precision(100):  # two arms of odds 1: 2 ln 2 against 2 ln(1 + share)
+        if ball(2).log() > ball(1 + share).log():
+            return refuted(f"equal arms of odds 1: ln 2 > ln(1 + {mean})")
+    return undecided(f"the tangents leave {left}")
+
+
+@competitive_ratio_m.check(
+    method="symbolic", scope="general", part="trend", false={"trend": "increases"}
+)
+def one_arm_more(trend: str) -> Finding:
+    """(1+r/m)^m grows with m: the mean of m numbers r/m and one 0 is r/(m+1); so c_m decreases.
+
+    By the step above with m+1 arms. At r = 2 the ratio of three arms is below c_2, in rationals.
     """
     import sympy
 
     from checks.methods.symbolic import identity
 
-    r, x, a = sympy.symbols("r x a", positive=True)
-    ratio = r / ((1 + r) * (1 - (1 + r / 2) ** -2))
-    at_two = sympy.Rational(8, 9)
-    if Fraction(c2) != Fraction(8, 9):
-        larger = Fraction(c2) > Fraction(8, 9)
-        text = "r = 2 gives 8/9, smaller" if larger else "the ratio never falls below 8/9"
-        return refuted(f"two arms: {text}")
-    # ln z <= z - 1 is the tangent of the exponential at 0, with z = (1+x)/(1+a)
-    tangent = _exponential_above_its_tangent()
+    r, m = sympy.symbols("r m", positive=True)
+    three = Fraction(2, 3) / (1 - Fraction(3, 5) ** 3)
+    below = three < Fraction(8, 9)
+    if one_of("trend", trend, "decreases", "increases") == "increases":
+        text = f"c_3 is at most {three} (at r = 2), and c_2 = 8/9"
+        return refuted(text) if below else undecided(text)
+    mean = (m * (r / m) + 0) / (m + 1)
     return combine(
         [
-            tangent,
-            identity((1 + x) / (1 + a) - 1, (x - a) / (1 + a), "slope 1/(1+a) at the mean a"),
-            identity(ratio, 1 - r / ((1 + r) * (4 + r)), "two arms"),
-            identity(ratio - at_two, (r - 2) ** 2 / (9 * (1 + r) * (4 + r)), "a square above 8/9"),
+            _exponential_above_line(),
+            identity((m + 1) * sympy.log(1 + mean), (m + 1) * sympy.log(1 + r / (m + 1)), "mean"),
+            decide(below, "", "three arms are not below two"),
         ],
-        "ln(1+x) <= ln(1+a) + (x-a)/(1+a): summed over arms the slopes cancel; m = 2 is a square",
+        "m ln(1+r/m) + ln 1 <= (m+1) ln(1+r/(m+1)), and OPT's bound grows with it",
     )
+
+
+@competitive_ratio_m.check(
+    method="symbolic", scope="general", part="two arms", false=[{"c2": "0.889"}, {"c2": "0.888"}]
+)
+def two_arms(c2: str) -> Finding:
+    """The ratio of two arms less 8/9 is (1-8/9)(r-2)^2/((1+r)(4+r)): never negative, 0 at r = 2."""
+    import sympy
+
+    from checks.methods.symbolic import identity
+
+    r = sympy.symbols("r", positive=True)
+    c = sympy.Rational(c2)
+    ratio = (r / (1 + r)) / (1 - (1 + r / 2) ** -2)
+    square = (1 - c) * (r - 2) ** 2 / ((1 + r) * (4 + r))
+    return identity(ratio - c, square, f"ratio of two arms less {c2}", at=[{r: 2}])
+
+
+@cache
+def _enclosed_minimum(m: int) -> tuple[Fraction, Fraction]:
+    """Rational ends of an enclosure of c_m, about 2e-10 wide; raises if the boxes do not prove it."""
+    from checks.methods.certified import ball, ends, positive_on, precision
+    from simlib.recharge.formulas import least_competitive_ratio
+
+    with precision(120):
+        _, minimiser = least_competitive_ratio(m)
+        above = ends(_arm_ratio(m, ball(Fraction(minimiser).limit_denominator(10**9))))[1]
+        below = Fraction(int(above * 10**10) - 1, 10**10)
+        c = ball(below)
+        boxes, _ = positive_on(
+            lambda r: r - c * (1 + r) * (1 - (1 + r / m) ** (-m)),
+            Fraction(1, 8),
+            Fraction(8),
+            derivative=lambda r: (
+                1 - c * (1 - (1 + r / m) ** (-m)) - c * (1 + r) * (1 + r / m) ** (-m - 1)
+            ),
+        )
+    if boxes.outcome != "proved" or below > Fraction(8, 9):
+        raise ArithmeticError(f"c_{m} is not enclosed: {boxes.witness}")
+    return below, above
 
 
 @competitive_ratio_m.check(
     method="certified",
     scope="general",
     part="values",
-    false=[{"c7": "0.805043"}, {"c7": "0.805041"}, {"c1000": "0.770410"}, {"c3": "0.850304"}],
+    false=[{f"c{m}": str(Fraction(c) + Fraction(1, 10**6))} for m, c in zip(ARMS, C_M, strict=True)]
+    + [{f"c{m}": str(Fraction(c) - Fraction(1, 10**6))} for m, c in zip(ARMS, C_M, strict=True)],
+    reads=tuple(f"c{m}" for m in ARMS),
 )
 def minimum_for_each_number_of_arms(**numbers: str) -> Finding:
-    """Arb encloses each c_m within 2e-10, from both sides.
+    """Arb encloses each c_m within 2e-10, from both sides; a printed value must be its rounding.
 
     Above: the ratio at a point. Below: boxes on [1/8, 8]; outside, the ratio is at least 8/9 because
-    1-(1+r/m)^-m is at most r and at most 1. A printed value holds if it is the rounding of all of it.
+    1-(1+r/m)^-m is at most r and at most 1.
     """
-    from checks.methods.certified import ball, positive_on, precision, quantity
-    from simlib.recharge.formulas import least_competitive_ratio
-
-    found, values, before, half = [], {}, Fraction(8, 9), Fraction(1, 2 * 10**6)
-    with precision(120):
-        for m in ARMS:
-            claimed = Fraction(numbers[f"c{m}"])
-            _, minimiser = least_competitive_ratio(m)
-            at = Fraction(minimiser).limit_denominator(10**9)
-            above = _arm_ratio(m, ball(at))
-            low = Fraction(int(float(above) * 10**10) - 1, 10**10)
-            c = ball(low)
-            interior, _ = positive_on(
-                lambda r, m=m, c=c: r - c * (1 + r) * (1 - (1 + r / m) ** (-m)),
-                Fraction(1, 8),
-                Fraction(8),
-                derivative=lambda r, m=m, c=c: (
-                    1 - c * (1 - (1 + r / m) ** (-m)) - c * (1 + r) * (1 + r / m) ** (-m - 1)
-                ),
-            )
-            if interior.outcome != "proved":
-                return Finding("undecided", f"m = {m}: {interior.witness}")
-            shown = quantity(ball(low).union(above), 12)
-            values[f"c{m}"] = shown
-            inside = claimed - half <= low and above < ball(claimed + half)
-            outside = claimed + half < low or above < ball(claimed - half)
-            if outside:
-                return refuted(f"c_{m} = {shown}, which does not round to {numbers[f'c{m}']}")
-            if not inside:
-                return Finding("undecided", f"c_{m} = {shown} against {numbers[f'c{m}']}")
-            found.append(decide(bool(above < ball(before)), "", f"c_{m} is not below the last"))
-            before = low
-    whole = combine(found, f"{len(ARMS)} minima enclosed, decreasing")
+    found, values, half = [], {}, Fraction(1, 2 * 10**6)
+    for m in ARMS:
+        below, above = _enclosed_minimum(m)
+        claimed = Fraction(numbers[f"c{m}"])
+        values[f"c{m}"] = shown = enclosure(below, above, 12)
+        if claimed - half <= below and above <= claimed + half:
+            found.append(proved(f"c_{m}"))
+        elif above < claimed - half or below > claimed + half:
+            found.append(refuted(f"c_{m} = {shown}, which does not round to {decimal(claimed, 6)}"))
+        else:
+            found.append(undecided(f"c_{m} = {shown} against {numbers[f'c{m}']}"))
+    whole = combine(found, f"{len(ARMS)} minima enclosed")
     return Finding(whole.outcome, whole.witness, whole.margin, values)
 
 
@@ -721,12 +899,20 @@ def strictly_above(attained: str) -> Finding:
     import sympy
 
     r, m = sympy.symbols("r m", positive=True)
-    strict = _exponential_above_its_tangent()
+    strict = _exponential_above_line()
+    power = (1 + r / m) ** m
+    base, exponent = power.as_base_exp()
+    whole = sympy.simplify(exponent * (base - 1) - r)  # (1+x)^k < (e^x)^k = e^r needs k x = r
+    tied = decide(whole == 0, "", f"the exponent times r/m is not r but {whole} more")
     if one_of("attained", attained, *ATTAINED) != "in the limit only":
-        return refuted("e^x - 1 - x > 0 for every x > 0, so (1+r/m)^m < e^r for every m")
-    limit = sympy.limit((1 + r / m) ** m, m, sympy.oo)
+        text = "e^x - 1 - x > 0 for every x > 0, so (1+r/m)^m < e^r for every m"
+        both = combine([strict, tied])
+        return refuted(text) if both.outcome == "proved" else both
+    limit = sympy.limit(power, m, sympy.oo)
     tends = decide(sympy.simplify(limit - sympy.exp(r)) == 0, "", f"the limit is {limit}")
-    return combine([strict, tends], "(1+r/m)^m < e^r with limit e^r: above c*, and tending to it")
+    return combine(
+        [strict, tied, tends], "(1+r/m)^m < e^r with limit e^r: above c*, and tending to it"
+    )
 
 
 @ratio_tight.check(
@@ -751,7 +937,7 @@ def ratios_at_the_root(ratio10: str, ratio100: str, ratio1000: str) -> Finding:
             elif ratio < low or ratio > high:
                 found.append(refuted(f"{m} arms: {shown}, not {claimed}"))
             else:
-                found.append(Finding("undecided", f"{m} arms: {shown}"))
+                found.append(undecided(f"{m} arms: {shown}"))
     whole = combine(found)
     return Finding(whole.outcome, whole.witness, whole.margin, values)
 
@@ -779,9 +965,11 @@ def lumped_chains(attained: str) -> Finding:
         a > b for a, b in zip(list(ratios.values()), list(ratios.values())[1:], strict=False)
     )
     text = ", ".join(f"m={m}: {float(ratio):.6f}" for m, ratio in ratios.items())
+    if not (falling and min(ratios.values()) > least):
+        return undecided(f"the ratios do not fall towards c*: {text}")
     if one_of("attained", attained, *ATTAINED) != "in the limit only":
         return refuted(f"all ratios exceed c*: {text}")
-    return decide(falling and min(ratios.values()) > least, text, text)
+    return proved(text)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -852,7 +1040,7 @@ def greedy_cycle(utility: str) -> Finding:
     rates = INSTANCES["I3"]
     actions, start = _greedy(rates, 3000)
     if start is None:
-        return Finding("undecided", "no recurrence of the ages within 3000 steps")
+        return undecided("no recurrence of the ages within 3000 steps")
     cycle = tuple(actions[start:])
     value, optimum = cycle_value(rates, cycle), certificates()["I3"].gain
     text = f"greedy's cycle of length {len(cycle)} earns {truncated(value, 8)}..., OPT is {optimum}"
