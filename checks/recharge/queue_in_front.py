@@ -14,8 +14,10 @@ from checks.finding import (
     one_of,
     proved,
     refuted,
+    undecided,
 )
 from checks.recharge.evidence import RATES, odds_and_sum, queue_growth, queue_settled
+from checks.recharge.judging import as_printed_decimal, first_unfit, unfit
 
 SOURCE = "geometric_recharge"
 
@@ -40,11 +42,14 @@ number of packets <<counted>>, on every path.
     parts={"mean": "the mean at both epochs", "one server": "the buffered system with one server"},
     as_printed=Printed(
         {"epoch": "at the end of a step"},
-        says="the stationary mean queue is lambda (1 - lambda) / (mu - lambda), no epoch named, "
-        "beside queues that are measured at the end of a step",
-        correct="that is the mean just after the arrival; at the end of a step it is "
-        "lambda (1 - mu) / (mu - lambda)",
+        says="the stationary mean queue is given as lambda (1 - lambda) / (mu - lambda); at which "
+        "moment of a step packets are counted is left open",
+        correct="the formula needs the moment just after the arrival; for packets counted at the end "
+        "of a step it is lambda (1 - mu) / (mu - lambda)",
+        kind="unspecified",
     ),
+    uncovered="that the chain settles into its geometric law and the long-run mean is the mean of that "
+    "law: textbook facts on birth-death chains",
 )
 
 
@@ -143,11 +148,14 @@ def same_step_from_every_state(counted: str) -> Finding:
 # Stability ----------------------------------------------------------------------------------------
 
 MARGINS = ("0.1", "0.05", "0.02", "0.015", "0.01", "0.005", "0.001")
+GROWTH_MARGINS = ("0.005", "0.01", "0.015")  # those of section 5.2
 
 stability_threshold = Claim(
     "recharge.stability_threshold",
     title="The <<threshold>> is the arrival rate up to which learning keeps a queue stable",
-    source=Source(SOURCE, "Remark 3.4 and Section 2.2", provenance="reconstructed"),
+    source=Source(
+        SOURCE, "Remark 3.4; Section 2.2 on the way from utility to stability", "reconstructed"
+    ),
     statement=r"""
 One queue with arrival rate $\lambda$ is served through $m$ servers with one-packet buffers and rates
 $\mu\in(0,1)^m$; $h$ is the <<threshold>> of the rates.
@@ -155,9 +163,12 @@ $\mu\in(0,1)^m$; $h$ is the <<threshold>> of the rates.
 1. *Learners.* Let $\varepsilon=h-\lambda>0$. Suppose that for some window length
    $W\ge4m/((1+\rho)\,\varepsilon)$ the regret of the learner on each window of $W$ steps in which the
    queue never empties exceeds $\delta W$ with conditional probability at most $\eta$, <<guarantee>>,
-   where $h\,(\delta+\eta)\le<<budget>>\cdot\varepsilon$. Then $\sup_tE[Q_t]<\infty$. (On a window with
-   regret $R$, whatever the ages of the servers at its start, the expected number of accepted packets
-   is $U\ge h(W-R)-<<boundary>>$ on every path of actions.)
+   where $h\,(\delta+\eta)\le<<budget>>\cdot\varepsilon$. On a window with regret $R$, whatever the ages
+   of the servers at its start, the expected number of accepted packets is
+   $U\ge h(W-R)-<<boundary>>$ on every path of actions. So on a window that starts with $W$ packets or
+   more the queue drifts by at most
+   $$\lambda W-h(1-\delta)(1-\eta)W+\frac m{1+\rho}\ \le\ -\frac\varepsilon4W,$$
+   and hence $\sup_tE[Q_t]<\infty$.
 2. *The boundary is sharp.* Route by normalized odds. With $b_j=1$ for a full buffer and
    $c_j=\pi_j/(\mu_j+(1-\mu_j)\pi_j)$, the quantity $\Psi=Q+\sum_jc_jb_j$ drifts by exactly $\lambda-h$
    in each step that starts with a nonempty queue and by at least $\lambda-h$ in the others. So for
@@ -187,17 +198,28 @@ $(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$ it is <<queue_7>>.
         "boundary": "exact drift of the normalized odds router",
         "negative drift": "negative drift and bounded steps bound the mean",
         "late windows": "a guarantee from the first step on alone does not do",
+        "three servers": "the seven mean queues for (1/2, 1/10, 3/10)",
+        "seven servers": "the seven mean queues for (0.5, 0.33, 0.33, 0.33, 0.25, 0.25, 0.1)",
     },
     as_printed=Printed(
         {"guarantee": "on the window that starts with the first step"},
-        says="a long-run utility of nu under backlog makes the queue stable for every lambda < nu",
+        says="one sentence of Section 2.2: a long-run average utility of nu under backlog, hence a "
+        "queue that is stable for every lambda < nu",
         correct="regret must be small on late windows too, whatever happened before them: a learner "
-        "with long-run utility h and vanishing regret can leave the queue unbounded",
+        "with long-run utility h and vanishing regret from the first step on can leave the queue "
+        "unbounded; Remark 3.4 rests on the definition of no regret, and Section 4 does ask for it "
+        "given the past",
     ),
-    uncovered="how the parts combine (window after window, Jensen's inequality): a few written lines; "
-    "and the boundary lambda = h itself, where normalized odds is null recurrent",
+    uncovered="how the parts combine (the good event and its complement, window after window, the sum "
+    "over steps, Jensen's inequality): a few written lines, by which any budget below 1 suffices for "
+    "stability, as windows can be joined; that the regret of the learner of rare blocks stays near "
+    "its mean; and the boundary lambda = h itself, where normalized odds is null recurrent",
 )
 
+_GUARANTEES = (
+    "whatever happened before the window",
+    "on the window that starts with the first step",
+)
 _I3 = ("1/2", "1/10", "3/10")
 _I7 = ("1/2", "33/100", "33/100", "33/100", "1/4", "1/4", "1/10")
 _THRESHOLDS = {
@@ -211,13 +233,14 @@ def _fractions(rates) -> tuple[Fraction, ...]:
     return tuple(Fraction(rate) for rate in rates)
 
 
-@stability_threshold.check(method="smt", scope="general", false={"budget": "3/4"}, part="learners")
+@stability_threshold.check(method="smt", scope="general", false={"budget": "0.51"}, part="learners")
 def drift_over_a_window(budget: str) -> Finding:
-    """Ask z3 whether the drift per step over a backlogged window is at most -(h - lambda)/4.
+    """Ask z3 whether the bound on the drift over a backlogged window is at most -(h - lambda) W/4.
 
     With U >= h (W - R) - m/(1+rho) on each path, U >= 0 and the regret bound, the expected number of
     accepted packets is at least h (1 - delta)(1 - eta) W - m/(1+rho); the last term is at most a quarter
-    of (h - lambda) W because the window is that long.
+    of (h - lambda) W because the window is that long. What a larger budget breaks is the displayed
+    inequality, not stability.
     """
     import z3
 
@@ -233,7 +256,7 @@ def drift_over_a_window(budget: str) -> Finding:
         h * (delta + eta) <= z3.Q(*Fraction(budget).as_integer_ratio()) * margin,
     ]
     drift = rate - h * (1 - delta) * (1 - eta) + start
-    return implies(hypotheses, drift <= -margin / 4, "drift over a window")
+    return implies(hypotheses, drift <= -margin / 4, "drift per step of a window")
 
 
 @stability_threshold.check(
@@ -422,17 +445,20 @@ def exponential_moment(exponent: str) -> Finding:
     from checks.methods.symbolic import identity
 
     stated = Fraction(exponent)
+    if stated <= 0:
+        raise ValueError(f"exponent = {exponent}: must be positive, or theta is no factor below 1")
     if stated > Fraction(1, 2):
         y = min(stated - Fraction(1, 2), Fraction(1))
         with precision(128):
             y_ball = ball(y)
             moment = y_ball.cosh() - y_ball * y_ball.sinh()
             bound = (-ball(stated) * y_ball * y_ball).exp()
-            if moment > bound:
-                return refuted(
-                    f"at alpha/c = {y} the moment exceeds the bound by "
-                    f"{float((moment - bound).mid()):.1e}"
-                )
+            if not moment > bound:
+                return undecided(f"at alpha/c = {y} moment and bound are not separated")
+            return refuted(
+                f"at alpha/c = {y} the moment exceeds the bound by "
+                f"{float((moment - bound).mid()):.1e}"
+            )
     k = sympy.Symbol("k", integer=True, positive=True)
     coefficient = (1 / sympy.factorial(2 * k) - 1 / sympy.factorial(2 * k - 1)) * sympy.factorial(
         2 * k
@@ -454,7 +480,7 @@ def exponential_moment(exponent: str) -> Finding:
         [
             identity(coefficient, 1 - 2 * k, "coefficient of y^(2k) times (2k)!"),
             identity(mean_at_chord.rewrite(sympy.exp), chord.rewrite(sympy.exp), "chord"),
-            decide(stated <= Fraction(1, 2), "1 - y^2/2 <= exp(-y^2 e)", "exponent above 1/2"),
+            proved(f"1 - y^2/2 <= exp(-{stated} y^2), as 1 - x <= exp(-x) and {stated} <= 1/2"),
             stays,
             begins,
         ],
@@ -480,6 +506,8 @@ def rare_long_blocks(guarantee: str) -> Finding:
     E[Q] at its end is at least (lambda - 1/10) floor(2^k/k) - 1, for every lambda > 1/10. *Late
     window:* on a backlogged block of length L the server of rate 1/2 would have been free at least
     L - 1/rho_1 = L - 1 times on average, so the expected regret there is at least 9 L/10 - 2.
+    The weaker guarantee is refuted only if the bound on the regret tends to 0 and that on the queue
+    to infinity, as limits and at k = 10, 20, 40, with 1/10 < lambda < h.
     """
     import sympy
 
@@ -496,45 +524,66 @@ def rare_long_blocks(guarantee: str) -> Finding:
     mu, total, x = sympy.symbols("mu rho x", positive=True)
     share = mu / (1 - mu) / total
     h = total / (1 + total)
-    induction = [
-        identity(room, room_factored, "induction step"),
-        identity(
-            mu + (1 - mu) * (1 - share) * x - h,
-            (1 - mu) * (1 - share) * (x - h),
-            "return to h after a block",
-        ),
-        decide(
-            sympy.Rational(4, 2) <= bound(2) and bool((k - 2).subs(k, n + 2) >= 0),
-            "the induction starts at k = 2 and its room is not negative from there on",
-            "the induction does not start",
-        ),
-    ]
+    return_time, gain, level = sympy.symbols("1/(1-r) lambda-1/10 k", positive=True)
+
+    def regret_per_step(k, return_time):
+        """At most, for T in [2^k, 2^(k+1)): the bound on the sum and the returns to h, over 2^k."""
+        return (bound(k) + 2 * k * return_time) / 2**k
+
+    def queue_after_block(k, gain):
+        """At least, on average; the length of the block is rounded down."""
+        return gain * (2**k / k - 1) - 1
+
     rates = _fractions(_I3)
     odds = [rate / (1 - rate) for rate in rates]
     slowest = max((1 - rate) * (1 - x / sum(odds)) for rate, x in zip(rates, odds, strict=True))
-    slow, rate = Fraction(1, 10), Fraction(1, 2)
-    rows = {}
-    for level in (10, 20, 40):
-        regret = Fraction(4, level) + 2 * level / (1 - slowest) / 2**level
-        queue = (rate - slow) * (2**level // level) - 1
-        rows[level] = (regret, queue)
-    shown = ", ".join(
-        f"k = {level}: regret per step at most {decimal(regret, 3)}, mean queue at least "
-        f"{int(queue)}"
-        for level, (regret, queue) in rows.items()
-    )
-    found = combine(induction)
-    if found.outcome != "proved":
-        return found
-    if guarantee == "on the window that starts with the first step":
-        return refuted(f"arrival rate 1/2 < 97/160, {shown}")
+    slow, arrivals, threshold = rates[1], Fraction(1, 2), _THRESHOLDS["Hamacher sum"](rates)
+    regrets = {i: regret_per_step(Fraction(i), 1 / (1 - slowest)) for i in (10, 20, 40)}
+    queues = {i: queue_after_block(Fraction(i), arrivals - slow) for i in (10, 20, 40)}
     block = 2**10 // 10
     late = 1 - slow - Fraction(1 + 1 / odds[0], block)
-    return decide(
-        late > Fraction(1, 2),
+    sums = [sum(Fraction(2**i, i) for i in range(2, top + 1)) for top in range(2, 41)]
+    limits = [
+        sympy.limit(bounded(level, other), level, sympy.oo)
+        for bounded, other in ((regret_per_step, return_time), (queue_after_block, gain))
+    ]
+    facts = {
+        "the room of the induction step": bool((k - 2).subs(k, n + 2) >= 0),
+        "the blocks up to k add up to 4 2^k/k at most": all(
+            total <= bound(Fraction(top)) for top, total in enumerate(sums, 2)
+        ),
+        "the return to h is geometric": 0 < slowest < 1,
+        "rate of the blocks < arrival rate < h": slow < arrivals < threshold,
+        "regret per step tends to 0": limits[0] == 0,
+        "it is below 0.201 at k = 20": 0 < regrets[20] < Fraction("0.201"),
+        "it is below 0.100001 at k = 40": 0 < regrets[40] < Fraction("0.100001"),
+        "the mean queue tends to infinity": limits[1] == sympy.oo,
+        "its bound is positive and grows": 0 < queues[10] < queues[20] < queues[40],
+        "the regret on a late block is above 1/2 per step": late > Fraction(1, 2),
+    }
+    construction = combine(
+        [
+            identity(room, room_factored, "induction step"),
+            identity(
+                mu + (1 - mu) * (1 - share) * x - h,
+                (1 - mu) * (1 - share) * (x - h),
+                "return to h after a block",
+            ),
+            *(proved() if truth else undecided(f"not so: {name}") for name, truth in facts.items()),
+        ]
+    )
+    if construction.outcome != "proved":
+        return undecided(f"the construction fails: {construction.witness}")
+    shown = ", ".join(
+        f"k = {i}: regret per step at most {decimal(regrets[i], 3)}, mean queue at least "
+        f"{int(queues[i])}"
+        for i in regrets
+    )
+    if one_of("guarantee", guarantee, *_GUARANTEES) == _GUARANTEES[1]:
+        return refuted(f"arrival rate 1/2 < 97/160, {shown}")
+    return proved(
         f"no regret from the first step on, yet {shown}; on a block of {block} steps the regret is "
-        f"at least {decimal(late, 2)} per step, so the guarantee on late windows is what is missing",
-        "the learner of rare blocks has small regret on its blocks",
+        f"at least {decimal(late, 2)} per step, so the guarantee on late windows is what is missing"
     )
 
 
@@ -701,10 +750,9 @@ def _first_passage(down, stay, up):
 
 def _compare_table(rates: tuple[str, ...], stated: str, name: str) -> Finding:
     """Compare printed means with their enclosures, each to half a unit of its last digit."""
-    found = []
+    found, widest = [], Fraction(0)
     for margin, text in zip(MARGINS, stated.split(","), strict=True):
-        value = Fraction(text.strip())
-        half = Fraction(1, 2 * 10 ** len(text.strip().partition(".")[2]))
+        value, half = as_printed_decimal(f"mean queue {name}", text)
         low, high = mean_queue(rates, margin)
         shown = enclosure(low, high)
         label = f"E[Q] {name}, margin {margin}"
@@ -713,29 +761,36 @@ def _compare_table(rates: tuple[str, ...], stated: str, name: str) -> Finding:
         elif high < value - half or low > value + half:
             found.append(refuted(f"{label} is {shown}, not {text.strip()}"))
         else:
-            found.append(Finding("undecided", f"{label}: {shown} is too wide for {text}"))
-    return combine(found, f"seven means enclosed to {decimal(high - low, 12)} or better")
+            found.append(undecided(f"{label}: {shown} is too wide for {text}"))
+        widest = max(widest, high - low)
+    return combine(found, f"seven means enclosed to {decimal(widest, 12)} or better")
 
 
 @stability_threshold.check(
     method="certified",
-    scope="instances",
+    scope="general",
     false={"queue_3": "1.5426, 3.7674, 10.5352, 14.3043, 21.8466, 44.4817, 225.590"},
-    part="boundary",
+    part="three servers",
 )
 def mean_queue_three_servers(queue_3: str) -> Finding:
-    """Enclose the mean queue for three servers by a Poisson equation evaluated in Arb."""
+    """Enclose the mean queue for three servers by a Poisson equation evaluated in Arb.
+
+    Its part of the statement is these seven numbers, and each is enclosed.
+    """
     return _compare_table(_I3, queue_3, "m = 3")
 
 
 @stability_threshold.check(
     method="certified",
-    scope="instances",
+    scope="general",
     false={"queue_7": "1.2528, 2.9209, 7.9703, 10.7799, 16.4012, 33.2691, 168.225"},
-    part="boundary",
+    part="seven servers",
 )
 def mean_queue_seven_servers(queue_7: str) -> Finding:
-    """Enclose the mean queue for seven servers by a Poisson equation evaluated in Arb."""
+    """Enclose the mean queue for seven servers by a Poisson equation evaluated in Arb.
+
+    Its part of the statement is these seven numbers, and each is enclosed.
+    """
     return _compare_table(_I7, queue_7, "m = 7")
 
 
@@ -743,9 +798,9 @@ def mean_queue_seven_servers(queue_7: str) -> Finding:
 
 queue_transient = Claim(
     "recharge.queue_transient",
-    title="A learning queue first grows, then falls to a mean that depends on the servers, "
+    title="A learning queue first grows, then falls; a settled queue depends on the servers, "
     "not on the margin alone",
-    source=Source(SOURCE, "Section 5.2", provenance="stated"),
+    source=Source(SOURCE, "Section 5.2 for point 1; points 2 to 4 are ours", provenance="stated"),
     kind="observation",
     statement=r"""
 One queue, empty at first, is routed by EXP3 ($\gamma=T^{-1/2}$, $\eta=\gamma/m$, $T=10^5$) at arrival
@@ -756,9 +811,11 @@ $(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$.
    the excess over the later level lasts longer with <<longer>> servers.
 2. Where the fluid queue $\int_0^t(\lambda-u(p(s)))\,ds$ along the mean-field flow of EXP3 has its peak,
    the mean queue over the height of the fluid one is <<peak_ratio>> to within one half.
-3. Once settled, the mean queue is that of normalized odds at the margin <<margin>>.
-4. For normalized odds the mean queues of both systems are *not* alike: their ratio tends to
-   <<ratio>> as $\epsilon\to0$, and at the three margins it is <<ratios>>.
+3. Once settled, the mean queue is to within a quarter that of normalized odds at the margin <<margin>>
+   $\frac\eta2(m-1)h^2$, which a learner with a fixed $\eta$ never loses (tested on the seven servers at
+   $\epsilon=0.015$ with $\gamma=0.02$, where the cost takes a third of the margin).
+4. For normalized odds themselves, which have nothing to learn, the mean queue of the three servers over
+   that of the seven tends to <<ratio>> as $\epsilon\to0$; at the three margins it is <<ratios>>.
 """,
     claimed={
         "longer": "seven",
@@ -773,12 +830,10 @@ $(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$.
         "settled": "the mean queue in the long run",
         "ratio": "normalized odds on both systems",
     },
-    as_printed=Printed(
-        {"ratio": "1.00", "ratios": "1.00, 1.00, 1.00"},
-        says="at equal margins both systems have similar stationary mean queues",
-        correct="the settled mean queue of the three servers is a third longer, by a factor that "
-        "tends to 1.342 as the margin vanishes",
-    ),
+    uncovered="that EXP3 follows the fluid and settles as point 3 says: heuristic, tested on runs, "
+    "point 3 at one margin of one system; that the ratio of point 4 converges to the ratio of the exact "
+    "constants: a few written lines. EXP3's own ratio at the horizon of the source is not claimed: at "
+    "the smallest margin its queues have not settled by then",
 )
 
 
@@ -827,9 +882,9 @@ def ratio_in_heavy_traffic(ratio: str) -> Finding:
     """Compute the heavy-traffic constants of both systems as rationals and compare their ratio."""
     three, seven = heavy_traffic_constant(_I3), heavy_traffic_constant(_I7)
     true = three / seven
-    digits = len(ratio.partition(".")[2])
+    stated, half = as_printed_decimal("ratio", ratio)
     return decide(
-        abs(true - Fraction(ratio)) <= Fraction(1, 2 * 10**digits),
+        abs(true - stated) <= half,
         f"{decimal(three, 5)} against {decimal(seven, 5)}, ratio {decimal(true, 6)}",
         f"the ratio is {decimal(true, 6)}, not {ratio}",
         **{"kappa, m = 3": exact(three, 9), "kappa, m = 7": exact(seven, 9)},
@@ -842,11 +897,10 @@ def ratio_in_heavy_traffic(ratio: str) -> Finding:
 def ratio_at_three_margins(ratios: str) -> Finding:
     """Enclose the ratio of the mean queues at the margins 0.005, 0.01 and 0.015 in Arb."""
     found = []
-    for margin, text in zip(("0.005", "0.01", "0.015"), ratios.split(","), strict=True):
+    for margin, text in zip(GROWTH_MARGINS, ratios.split(","), strict=True):
         (low3, high3), (low7, high7) = mean_queue(_I3, margin), mean_queue(_I7, margin)
         low, high = low3 / high7, high3 / low7
-        stated = Fraction(text.strip())
-        half = Fraction(1, 2 * 10 ** len(text.strip().partition(".")[2]))
+        stated, half = as_printed_decimal("ratios", text)
         name = f"ratio at margin {margin}"
         if stated - half <= low and high <= stated + half:
             shown = enclosure(low, high)
@@ -854,12 +908,24 @@ def ratio_at_three_margins(ratios: str) -> Finding:
         elif high < stated - half or low > stated + half:
             found.append(refuted(f"at margin {margin} it is {decimal(low, 5)}, not {text.strip()}"))
         else:
-            found.append(Finding("undecided", f"{name}: enclosure too wide"))
+            found.append(undecided(f"{name}: enclosure too wide"))
     return combine(found)
 
 
 def _growth(growth, instance: str, margin: str):
     return growth[f"mean_{instance}_{round(1000 * float(margin))}"]
+
+
+def _unfit_growth(growth) -> Finding | None:
+    """Undecided where there are fewer runs than designed, or runs that are no random queues."""
+    import numpy as np
+
+    names = [f"{i}_{round(1000 * float(e))}" for i in ("I3", "I7") for e in GROWTH_MARGINS]
+    for name in names:
+        mean, std = growth[f"mean_{name}"], growth[f"std_{name}"]
+        if not (np.isfinite(mean).all() and np.isfinite(std).all() and (std > 0).all()):
+            return undecided(f"mean queue, {name}: not finite, or no spread between runs")
+    return first_unfit(unfit(growth[f"late_mean_{x}"], queue_growth, f"queue, {x}") for x in names)
 
 
 @queue_transient.check(
@@ -876,8 +942,10 @@ def published_shape(growth, longer: str) -> Finding:
     at 1.5 times its level in the second half or more; peaks and levels fall as the margin grows; the
     time until half of the excess over the level is gone is longer with seven servers, margin by margin.
     """
-    steps = growth["steps"]
-    margins = ("0.005", "0.01", "0.015")
+    bad = _unfit_growth(growth)
+    if bad:
+        return bad
+    steps, margins = growth["steps"], GROWTH_MARGINS
     summary = {}
     for instance in ("I3", "I7"):
         rows = []
@@ -896,7 +964,7 @@ def published_shape(growth, longer: str) -> Finding:
         summary[instance] = rows
     times = {instance: [row[2] for row in rows] for instance, rows in summary.items()}
     pairs = list(zip(times["I3"], times["I7"], strict=True))
-    if longer == "three":
+    if one_of("longer", longer, "seven", "three") == "three":
         pairs = [(b, a) for a, b in pairs]
     return decide(
         all(short < long for short, long in pairs),
@@ -929,12 +997,15 @@ def height_of_the_fluid_peak(growth, peak_ratio: str) -> Finding:
     from simlib.estimate import Estimate
     from simlib.recharge.flow import fluid_peak
 
+    bad = _unfit_growth(growth)
+    if bad:
+        return bad
     quantile, runs = NormalDist().inv_cdf(1 - 1e-6 / 12), int(growth["runs"])
     found = []
     for instance in ("I3", "I7"):
         _, h = odds_and_sum(instance)
         gamma = float(growth["exploration"])
-        for margin in ("0.005", "0.01", "0.015"):
+        for margin in GROWTH_MARGINS:
             peak = fluid_peak(
                 h - float(margin), RATES[instance], gamma, gamma / len(RATES[instance])
             )
@@ -968,9 +1039,13 @@ def settled_mean(settled, margin: str) -> Finding:
     from simlib.recharge.formulas import stationary_utility_loss
     from simlib.recharge.stationary import stationary_queue
 
+    bad = unfit(settled["late_mean"], queue_settled, "settled mean queue, I7")
+    if bad:
+        return bad
     rates = RATES["I7"]
     _, h = odds_and_sum("I7")
     gap = float(settled["margin"])
+    one_of("margin", margin, "less the cost of the fluctuations", "itself")
     if margin == "less the cost of the fluctuations":
         gap -= float(stationary_utility_loss(rates, float(settled["eta"])))
     target = float(stationary_queue(h - gap, rates).mean)

@@ -1,0 +1,62 @@
+"""What the judges of this topic share: numbers as they are printed, samples that can be judged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from checks.finding import Finding, undecided
+
+if TYPE_CHECKING:
+    from checks.evidence import Evidence
+
+
+def as_printed_decimal(name: str, text: str) -> tuple[Fraction, Fraction]:
+    """A decimal and half a unit of its last digit: what a printed number stands for.
+
+    Parameters
+    ----------
+    name : str
+        How the number is called.
+    text : str
+        Digits, a point, digits.
+
+    Raises
+    ------
+    ValueError
+        For any other text: it would not say how exactly the number is meant.
+    """
+    if not re.fullmatch(r"[0-9]+\.[0-9]+", text.strip()):
+        raise ValueError(f"{name} = {text!r}: must be a plain decimal with a point, such as 1.342")
+    return Fraction(text.strip()), Fraction(1, 2 * 10 ** len(text.strip().partition(".")[2]))
+
+
+def unfit(values: Any, evidence: Evidence, name: str) -> Finding | None:
+    """Undecided where samples carry no verdict: too few runs, not finite, or without spread.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        One number for each independent run, of a quantity that is random.
+    evidence : Evidence
+        Whose ``runs`` at quick effort are the fewest that the design allows.
+    name : str
+    """
+    import numpy as np
+
+    least = evidence.parameters("quick")["runs"]
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 1 or len(values) < least:
+        return undecided(f"{name}: {values.shape} values; the design needs {least} runs")
+    if not np.isfinite(values).all():
+        return undecided(f"{name}: not every run gave a finite number")
+    if np.ptp(values) == 0:
+        return undecided(f"{name}: all {len(values)} runs gave {values[0]:g}, which is not random")
+    return None
+
+
+def first_unfit(findings: Iterable[Finding | None]) -> Finding | None:
+    """The first that is not None."""
+    return next((found for found in findings if found is not None), None)
