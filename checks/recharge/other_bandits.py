@@ -4,9 +4,19 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from checks.claim import Claim, Printed, Source
-from checks.finding import Finding, combine, decide, decimal, exact, proved, refuted
+from checks.finding import (
+    Finding,
+    combine,
+    decide,
+    decimal,
+    exact,
+    one_of,
+    proved,
+    refuted,
+)
 from checks.methods.statistical import most_runs
 from checks.recharge.evidence import LEARNERS, RATES, learner_table, odds_and_sum, ucb1_paths
+from checks.recharge.judging import unfit
 
 SOURCE = "geometric_recharge"
 
@@ -24,8 +34,11 @@ The hypothesis "no regret" of the lower bound cannot be replaced by "a standard 
 1. A learner that from some time on pulls a single arm $j$, as every rule of the kind *explore, then
    commit* does, has $U_T/T\to\mu_j<h$, for every choice of $m\ge<<arms>>$ rates.
 2. On $(1/2,1/10,3/10)$, on $(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$ and on ten identical servers with
-   total odds 1.8395, each of the learners <<below>> earns less than $h-<<margin>>$ per step within the
-   simulated horizon, while each of <<reaching>> comes to within $<<tolerance>>$ of $h$.
+   total odds 1.8395, a run of $T$ steps earns less than $h-<<margin>>$ per step with probability above
+   1/2 for each of the learners <<below>>, and comes to within $<<tolerance>>$ of $h$ with probability
+   above 1/2 for each of <<reaching>>. Here $T=50\,000$ (quick effort) or $2\cdot10^6$ (full); UCB1 has
+   $\alpha=2$, epsilon-greedy explores with probability $\varepsilon_t=t^{-1/3}$, EXP3 is the version
+   that needs no horizon (learning rate $\sqrt{\ln m/(mt)}$ on estimated losses), EXP3-IX is tuned to $T$.
 """,
     claimed={
         "arms": "2",
@@ -36,6 +49,8 @@ The hypothesis "no regret" of the lower bound cannot be replaced by "a standard 
     },
     rests_on=["recharge.hamacher_lower_bound"],
     parts={"commit": "committing to one arm", "simulated": "standard learners on three instances"},
+    uncovered="that an arm pulled for ever earns its rate in the long run, whatever went before: one "
+    "line; and any horizon but those simulated",
 )
 
 
@@ -66,12 +81,16 @@ def _judge_learners(table, names: str, satisfied: Callable, says: str) -> Findin
     alpha = 1e-6 / (3 * len(chosen))
     found = []
     for name in chosen:
+        one_of("learner", name, *LEARNERS)
         for instance in ("I3", "I7", "ID10"):
             _, h = odds_and_sum(instance)
             values = table[f"utility_{LEARNERS.index(name)}_{instance}"]
             label = f"{name} on {instance}"
             found.append(
-                most_runs(values, lambda u, h=h: satisfied(u, h), alpha, label, f"{says} {h:.4f}")
+                unfit(values, learner_table, label)
+                or most_runs(
+                    values, lambda u, h=h: satisfied(u, h), alpha, label, f"{says} {h:.4f}"
+                )
             )
     return combine(found, f"{len(found)} pairs of learner and instance, every time in most runs")
 
@@ -130,10 +149,10 @@ $$\liminf_{T\to\infty}\frac{R_T}{T}\ \ge\ 1-\frac{\max_j\mu_j}{h}\ >\ 0.$$
 The proof has deterministic steps, valid on every path. With $G(t)=\sqrt{\alpha\ln t}$ and $L(t)$ the
 second largest index:
 
-- *bonus*: pulling an arm at $t\ge<<first>>$ lowers its bonus if it had <<pulls>> pulls;
+- *bonus*: pulling an arm at $t\ge2$ lowers its bonus if it had <<pulls>> pulls;
 - *level*: the <<level>> less $G$ never increases; a new leader starts at most at $L(t-1)$ plus the
-  increment of $G$; an arm whose first pull in a run fails starts its next run lower by
-  $S_j/(n_j(n_j+1))$ at least, relative to $G$;
+  increment of $G$; an arm whose first pull in a run fails loses $<<cost>>$ of its average, and starts
+  its next run lower by that at least, relative to $G$;
 - *windows*: with $\varepsilon$ the excess of the level over $\max_j\mu_j$ at the end of a window that
   starts at $t_0$ and doubles the time, the window has length at most $C t_0$ with
   $C=2(1+<<overshoot>>/\varepsilon)$; if it has fewer than $<<switch_share>>\,\varepsilon t_0$ switches,
@@ -145,10 +164,10 @@ utility still falls by at least <<decline>> over the last decade of a run.
 """,
     claimed={
         "limit": "largest rate",
-        "first": "2",
         "pulls": "fewer than t",
         "level": "second largest index",
-        "overshoot": "3",
+        "cost": "S_j/(n_j(n_j+1))",
+        "overshoot": "1.6",
         "switch_share": "1/2",
         "gap_factor": "4",
         "decline": "0.01",
@@ -162,17 +181,18 @@ utility still falls by at least <<decline>> over the last decade of a run.
         "regret": "the limit means linear regret",
         "limit": "the almost sure limit",
     },
-    uncovered="the almost sure facts about the rewards and the assembly of the steps into the "
-    "limit: a written proof",
+    uncovered="the almost sure facts about the rewards, that the inequalities of a window apply to its "
+    "path, the assembly of the steps into the limit, and that the share of switches tends to 0: a "
+    "written proof",
 )
 
 
 @ucb1_limit.check(method="certified", scope="general", false={"pulls": "at most t"}, part="bonus")
-def pulling_lowers_the_bonus(first: str, pulls: str) -> Finding:
-    """Decide ln(t+1)/(n+1) <= ln(t)/n, that is n ln(1 + 1/t) <= ln t, for all n < t.
+def pulling_lowers_the_bonus(pulls: str) -> Finding:
+    """Decide ln(t+1)/(n+1) <= ln(t)/n, that is n ln(1 + 1/t) <= ln t, for all n < t and t >= 2.
 
     For t >= 3: ln(1 + x) <= x (difference 0 at 0, derivative x/(1 + x) >= 0), so the left side is at
-    most n/t < 1 < ln 3, the last in Arb. The finitely many t below 3 are compared in Arb.
+    most n/t < 1 < ln 3, the last in Arb. The case t = 2 is compared in Arb.
     """
     import sympy
 
@@ -187,43 +207,62 @@ def pulling_lowers_the_bonus(first: str, pulls: str) -> Finding:
     ]
     with precision(128):
         found.append(compare(ball(3).log(), ">", "1", "ln 3"))
-        for t in range(int(first), 3):
-            for n in range(1, t + (pulls == "at most t")):
-                left, right = n * ball(Fraction(t + 1, t)).log(), ball(t).log()
-                name = f"t = {t}, n = {n}: ln t - n ln(1 + 1/t)"
-                found.append(compare(right - left, ">", "0", name))
-    return combine(found, f"n ln(1 + 1/t) <= n/t < 1 < ln t for t >= 3; t from {first} on by value")
+        for n in range(1, {"fewer than t": 2, "at most t": 3}[pulls]):
+            left, right = n * ball(Fraction(3, 2)).log(), ball(2).log()
+            name = f"t = 2, n = {n}: ln t - n ln(1 + 1/t)"
+            found.append(compare(right - left, ">", "0", name))
+    return combine(found, "n ln(1 + 1/t) <= n/t < 1 < ln t for t >= 3; t = 2 by value")
 
 
-@ucb1_limit.check(method="smt", scope="general", false={"level": "largest index"}, part="levels")
-def leading_indices(level: str) -> Finding:
+@ucb1_limit.check(
+    method="smt",
+    scope="general",
+    false=[{"level": "largest index"}, {"cost": "S_j/n_j^2"}, {"cost": "0"}],
+    part="levels",
+)
+def leading_indices(level: str, cost: str) -> Finding:
     """Ask z3 about two arbitrary arms (of any number of arms) in one step, and about a run.
 
     In a step every arm but the one pulled, the leader, gains at most g = G(t+1) - G(t), since n >= 1.
     Two different arms can't both end above L + g, since one of them was not pulled: so the second
-    largest index less G never increases. A new leader was not the one pulled. For runs of an arm that
-    start at s < s', the facts chain to X(s') - G(s') <= X(s) - G(s) - cost after a failed first pull.
+    largest index less G never increases. A new leader was not the one pulled. The cost of a failure is
+    the fall of an average from S/n to S/(n+1), by SymPy; with a bonus that a pull lowers, the index
+    falls by it at least. For runs of an arm that start at s < s', the facts chain to
+    X(s') - G(s') <= X(s) - G(s) - cost after a failed first pull.
     """
+    import sympy
     import z3
 
     from checks.methods.smt import implies
+    from checks.methods.symbolic import identity
+
+    paid, pulls = sympy.symbols("S n", positive=True)
+    fall = identity(
+        paid / pulls - paid / (pulls + 1),
+        _costs(paid, pulls)[one_of("cost", cost, *_costs(1, 1))],
+        f"fall of an average by {cost}",
+        at=[{paid: 1, pulls: 1}, {paid: 1, pulls: 2}],
+    )
 
     x1, x2, y1, y2, second, g = z3.Reals("x1 x2 y1 y2 L g")
     is1, is2 = z3.Bools("pulled1 pulled2")
     step = [g >= 0, z3.Not(z3.And(is1, is2))]
     for pulled, before, after in ((is1, x1, y1), (is2, x2, y2)):
         step.append(z3.Or(pulled, z3.And(before <= second, after <= before + g)))
-    if level == "second largest index":
+    if one_of("level", level, "second largest index", "largest index") == "second largest index":
         bounded = z3.Or(y1 <= second + g, y2 <= second + g)
     else:
         bounded = z3.And(y1 <= second + g, y2 <= second + g)
-    start, lowered, later, level_then, level_later, cost = z3.Reals("X X_lower X_next L1 L2 cost")
+    start, lowered, later, level_then, level_later = z3.Reals("X X_lower X_next L1 L2")
     g1, g2, g3, g4 = z3.Reals("G_s G_s1 G_before G_next")
-    grows = [g1 <= g2, g2 <= g3, g3 <= g4, cost >= 0]
-    failed = [*grows, lowered <= start - cost]
+    average, bonus, new_bonus, lost = z3.Reals("average bonus new_bonus cost")
+    failed = [
+        *(g1 <= g2, g2 <= g3, g3 <= g4, lost >= 0),
+        *(start == average + bonus, new_bonus <= bonus, lowered == average - lost + new_bonus),
+    ]
     # the run ends at once, and X only gains until the next start ...
     ended = implies(
-        [*failed, later <= lowered + g4 - g2], later - g4 <= start - g1 - cost, "run of one pull"
+        [*failed, later <= lowered + g4 - g2], later - g4 <= start - g1 - lost, "run of one pull"
     )
     # ... or the arm leads on, so the level is below its lowered index, and the next start is at
     # most the level before it plus an increment.
@@ -234,11 +273,12 @@ def leading_indices(level: str) -> Finding:
             level_later - g3 <= level_then - g2,
             later <= level_later + g4 - g3,
         ],
-        later - g4 <= start - g1 - cost,
+        later - g4 <= start - g1 - lost,
         "longer run",
     )
     return combine(
         [
+            fall,
             implies(step, bounded, f"{level} after a step"),
             implies([*step, z3.Not(is1)], y1 <= second + g, "start of a new leader"),
             ended,
@@ -248,10 +288,22 @@ def leading_indices(level: str) -> Finding:
     )
 
 
+def _costs(paid, pulls) -> dict:
+    """What an average loses by a failure, and false variants."""
+    return {
+        "S_j/(n_j(n_j+1))": paid / (pulls * (pulls + 1)),
+        "S_j/n_j^2": paid / pulls**2,
+        "0": 0 * paid,
+    }
+
+
 @ucb1_limit.check(
-    method="certified", scope="instances", false={"level": "largest index"}, part="levels"
+    method="certified",
+    scope="instances",
+    false=[{"level": "largest index"}, {"cost": "S_j/n_j^2"}, {"cost": "0"}],
+    part="levels",
 )
-def every_step_of_some_paths(level: str) -> Finding:
+def every_step_of_some_paths(level: str, cost: str) -> Finding:
     """Assert the deterministic steps on whole paths, with indices as Arb balls.
 
     All 2^10 reward sequences of two and of three arms for 10 steps after the first pulls, and
@@ -262,15 +314,18 @@ def every_step_of_some_paths(level: str) -> Finding:
     import itertools
     import random
 
+    one_of("level", level, "second largest index", "largest index")
+    one_of("cost", cost, *_costs(1, 1))
     paths, steps = 0, 0
     for arms in (2, 3):
         for rewards in itertools.product((0, 1), repeat=10):
-            violation, count = _follow(arms, level, iter(rewards))
+            violation, count = _follow(arms, level, cost, iter(rewards))
             if violation:
                 return refuted(violation)
             paths, steps = paths + 1, steps + count
     for seed, rates in enumerate((RATES["I3"], RATES["I7"], RATES["half"])):
-        violation, count = _follow(len(rates), level, _sampled(rates, random.Random(seed), 1500))
+        rewards = _sampled(rates, random.Random(seed), 1500)
+        violation, count = _follow(len(rates), level, cost, rewards)
         if violation:
             return refuted(violation)
         paths, steps = paths + 1, steps + count
@@ -287,7 +342,7 @@ def _sampled(rates, random, horizon):
         ages = [1 if j == arm else age + 1 for j, age in enumerate(ages)]
 
 
-def _follow(arms: int, level: str, rewards) -> tuple[str, int]:
+def _follow(arms: int, level: str, cost: str, rewards) -> tuple[str, int]:
     """Run UCB1 (alpha = 2, each arm pulled once and paid) and check each step of the proof.
 
     Returns the first violation ("" if there is none) and the number of steps.
@@ -323,8 +378,16 @@ def _follow(arms: int, level: str, rewards) -> tuple[str, int]:
             except StopIteration:
                 return "", steps
             if leader != previous:
-                cost = 0 if reward else Fraction(s[leader], n[leader] * (n[leader] + 1))
-                started[leader] = index[leader] - g - ball(cost)
+                lost = 0
+                if not reward:
+                    paid, pulls = Fraction(s[leader]), n[leader]
+                    lost = _costs(paid, pulls)[cost]
+                    if paid / pulls - paid / (pulls + 1) != lost:
+                        return (
+                            f"step {t}: a failure at S = {paid}, n = {pulls} costs not {lost}",
+                            steps,
+                        )
+                started[leader] = index[leader] - g - ball(lost)
             before = (watched, index[second] - g)
             n[leader], s[leader] = n[leader] + 1, s[leader] + reward
             previous, steps = leader, steps + 1
@@ -348,7 +411,12 @@ def _ranking(index, n, s) -> list[int]:
 @ucb1_limit.check(
     method="smt",
     scope="general",
-    false=[{"overshoot": "1/2"}, {"switch_share": "3/4"}, {"gap_factor": "3"}],
+    false=[
+        {"overshoot": "1.59"},
+        {"switch_share": "0.51"},
+        {"switch_share": "0.49"},
+        {"gap_factor": "3.99"},
+    ],
     part="windows",
 )
 def arithmetic_of_a_window(overshoot: str, switch_share: str, gap_factor: str) -> Finding:
@@ -358,13 +426,16 @@ def arithmetic_of_a_window(overshoot: str, switch_share: str, gap_factor: str) -
     mu l + 1 + o t1 in l steps, and its index is still at least mu + eps. *Few switches:* the rewards
     are at most mu (t1 - t0) + K + o t0, and at least Theta_1 N_1 - Theta_0 N_0 - o t0, with N_0 <= t0
     pulls of the arms concerned before and N_1 = N_0 + t1 - t0 after. *Many switches:* at most
-    m (C t0/D + 1) of them have a gap above D. The error o is at most eps/16.
+    m (C t0/D + 1) of them have a gap above D. The error o is at most eps/16. A false constant breaks one
+    of these inequalities, which are what is claimed of a window; it says nothing against the limit.
     """
     import z3
 
     from checks.methods.smt import implies
 
     def rational(text):
+        if Fraction(text) <= 0:
+            raise ValueError(f"{text}: a constant of a window must be positive")
         return z3.Q(*Fraction(text).as_integer_ratio())
 
     mu, eps, o, t0, t1 = z3.Reals("mu eps o t0 t1")
@@ -410,9 +481,9 @@ def arithmetic_of_a_window(overshoot: str, switch_share: str, gap_factor: str) -
         [
             arms >= 2,
             factor >= 2,
-            eps > 0,
-            t0 >= 1,
-            switches >= eps * t0 / 2,
+            *small,
+            long_gaps >= 0,
+            switches >= rational(switch_share) * eps * t0,
             long_gaps <= eps * t0 / rational(gap_factor) + arms,
         ],
         switches - long_gaps >= eps * t0 / 4 - arms,
@@ -452,7 +523,7 @@ def utility_on_three_servers(paths, limit: str) -> Finding:
     show the limit at a horizon that can be run: there the decline is checked instead.
     """
     target = {"largest rate": max(RATES["I3"]), "Hamacher sum": odds_and_sum("I3")[1]}[limit]
-    return most_runs(
+    return unfit(paths["late_I3"], ucb1_paths, "late utility") or most_runs(
         paths["late_I3"],
         lambda u: abs(u - target) <= 0.01,
         1e-6,
@@ -476,9 +547,9 @@ def decline_over_a_decade(paths, decline: str) -> Finding:
     binomial interval (30 runs or more). 0.01 is the smallest fall of interest; a fall by 0.2 in a
     decade is 0.08 more than is seen at the quick horizon, 50 standard deviations of a run.
     """
-    least = float(decline)
-    return most_runs(
-        paths["early_ID10"] - paths["late_ID10"],
+    fall, least = paths["early_ID10"] - paths["late_ID10"], float(decline)
+    return unfit(fall, ucb1_paths, "fall in a decade") or most_runs(
+        fall,
         lambda fall: fall >= least,
         1e-6,
         "fall in a decade",
@@ -511,11 +582,14 @@ utility of the recharging bandit.
     parts={"memoryless": "the optimal memoryless crawler", "schedules": "every schedule"},
     as_printed=Printed(
         {"epoch": "after the change"},
-        says="weights proportional to the rates make normalized odds optimal, whenever in a step "
-        "freshness is measured (the text does not say when)",
-        correct="true if a copy counts as fresh between the crawl and the change; measured after "
-        "the change, the weights must be proportional to the odds",
+        says="weights proportional to the rates are said to make normalized odds optimal; at which "
+        "moment of a step a copy counts as fresh is left open",
+        correct="the remark needs freshness between the crawl and the change; counted after the change, "
+        "the weights must be proportional to the odds",
+        kind="unspecified",
     ),
+    uncovered="from the gaps to the long-run share of fresh steps (the first and the last gap are lost) "
+    "and from equal slopes and concavity to the only maximum: a few written lines",
 )
 
 
