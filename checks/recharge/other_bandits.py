@@ -38,7 +38,8 @@ The hypothesis "no regret" of the lower bound cannot be replaced by "a standard 
    1/2 for each of the learners <<below>>, and comes to within $<<tolerance>>$ of $h$ with probability
    above 1/2 for each of <<reaching>>. Here $T=50\,000$ (quick effort) or $2\cdot10^6$ (full); UCB1 has
    $\alpha=2$, epsilon-greedy explores with probability $\varepsilon_t=t^{-1/3}$, EXP3 is the version
-   that needs no horizon (learning rate $\sqrt{\ln m/(mt)}$ on estimated losses), EXP3-IX is tuned to $T$.
+   that needs no horizon (learning rate $\sqrt{\ln m/(mt)}$ on estimated losses), EXP3-IX is tuned
+   to $T$.
 """,
     claimed={
         "arms": "2",
