@@ -154,7 +154,7 @@ stability_threshold = Claim(
     "recharge.stability_threshold",
     title="The <<threshold>> is the arrival rate up to which learning keeps a queue stable",
     source=Source(
-        SOURCE, "Remark 3.4; Section 2.2 on the way from utility to stability", "reconstructed"
+        SOURCE, "Remark 3.4; the erratum is against one sentence of Section 2.2", "reconstructed"
     ),
     statement=r"""
 One queue with arrival rate $\lambda$ is served through $m$ servers with one-packet buffers and rates
@@ -187,7 +187,7 @@ $(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$ it is <<queue_7>>.
         "threshold": "Hamacher sum",
         "guarantee": "whatever happened before the window",
         "budget": "1/2",
-        "boundary": "m/(1+rho)",
+        "boundary": r"m/(1+\rho)",
         "exponent": "1/2",
         "queue_3": "1.5426, 3.7674, 10.5352, 14.3043, 21.8466, 44.4816, 225.590",
         "queue_7": "1.2528, 2.9209, 7.9703, 10.7799, 16.4012, 33.2690, 168.225",
@@ -274,7 +274,7 @@ def window_from_any_ages(boundary: str) -> Finding:
 
     from checks.methods.symbolic import identity
 
-    if one_of("boundary", boundary, "m/(1+rho)", "0") == "0":
+    if one_of("boundary", boundary, r"m/(1+\rho)", "0") == "0":
         return _window_of_one_step()
     mu, x = sympy.symbols("mu q^L", nonnegative=True)
     q, inverse_odds = 1 - mu, (1 - mu) / mu
@@ -812,8 +812,8 @@ $(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$.
 2. Where the fluid queue $\int_0^t(\lambda-u(p(s)))\,ds$ along the mean-field flow of EXP3 has its peak,
    the mean queue over the height of the fluid one is <<peak_ratio>> to within one half.
 3. Once settled, the mean queue is to within a quarter that of normalized odds at the margin <<margin>>
-   $\frac\eta2(m-1)h^2$, which a learner with a fixed $\eta$ never loses (tested on the seven servers at
-   $\epsilon=0.015$ with $\gamma=0.02$, where the cost takes a third of the margin).
+   $\frac\eta2(m-1)h^2$, which a fixed $\eta$ never sheds (tested on the seven servers at $\epsilon=0.015$
+   with $\gamma=0.02$, where it takes a third of the margin).
 4. For normalized odds themselves, which have nothing to learn, the mean queue of the three servers over
    that of the seven tends to <<ratio>> as $\epsilon\to0$; at the three margins it is <<ratios>>.
 """,
