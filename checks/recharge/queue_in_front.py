@@ -812,8 +812,8 @@ $(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$.
 2. Where the fluid queue $\int_0^t(\lambda-u(p(s)))\,ds$ along the mean-field flow of EXP3 has its peak,
    the mean queue over the height of the fluid one is <<peak_ratio>> to within one half.
 3. Once settled, the mean queue is to within a quarter that of normalized odds at the margin <<margin>>
-   $\frac\eta2(m-1)h^2$, which a fixed $\eta$ never sheds (tested on the seven servers at $\epsilon=0.015$
-   with $\gamma=0.02$, where it takes a third of the margin).
+   $\frac\eta2(m-1)h^2$, which a fixed $\eta$ never sheds (tested on the seven servers at
+   $\epsilon=0.015$ with $\gamma=0.02$, where it takes a third of the margin).
 4. For normalized odds themselves, which have nothing to learn, the mean queue of the three servers over
    that of the seven tends to <<ratio>> as $\epsilon\to0$; at the three margins it is <<ratios>>.
 """,
