@@ -151,6 +151,8 @@ class Claim:
         The reason why the claim (or a named rest of it) has no proof; empty when it has one.
     uncovered : str
         What no check of the claim reaches; shown on its card.
+    meaning : dict of str to str
+        What a claimed number stands for, in a few words, where the statement does not show it.
     kind : str
         The kind of box that states it in the book (``theorem``, ``lemma``, ``proposition``, ...).
     """
@@ -165,6 +167,7 @@ class Claim:
     as_printed: Printed | None = None
     open: str = ""
     uncovered: str = ""
+    meaning: Mapping[str, str] = field(default_factory=dict)
     kind: str = "theorem"
     checks: list[Check] = field(default_factory=list, init=False)
 
@@ -176,6 +179,8 @@ class Claim:
         for name in re.findall(r"<<(\w+)>>", self.title + self.statement):
             if name not in self.claimed:
                 raise ValueError(f"claimed: {self.id} names <<{name}>> but does not claim it")
+        if not set(self.meaning) <= set(self.claimed):
+            raise ValueError(f"meaning: names of {self.id} must be among {set(self.claimed)}")
         if not self.parts:
             raise ValueError(f"parts = {{}}: {self.id} must have at least one part")
         if self.as_printed and not set(self.as_printed.numbers) <= set(self.claimed):
