@@ -24,24 +24,27 @@ SOURCE = "geometric_recharge"
 exp3_concentration = Claim(
     "recharge.exp3_concentration",
     title="EXP3 settles around the <<limit>> and fluctuates as predicted",
-    source=Source(SOURCE, "Section 5.1; points 1 to 3 are ours", provenance="stated"),
+    source=Source(SOURCE, "Section 5.1", provenance="stated"),
     kind="observation",
     statement=r"""
-EXP3 draws arm $j$ with $p_t(j)=(1-\gamma)w_j/\sum w+\gamma/m$ and multiplies the weight of the arm
-drawn by $\exp(\eta r/p_t(a))$; here $\gamma=T^{-1/2}$, $\eta=\gamma/m$, uniform start. To leading order
-in $\eta$:
+The runs of point 4 are the source's; points 1 to 3 are ours.
 
-1. *Flow.* The averaged motion of the log-weights, $\dot\theta_j=\eta\rho_j/(\rho_j+p_j)$, leaves $p$ in
-   place only at the <<limit>>, and there a small deviation decays at the rate
-   $\eta\,<<relaxation>>$, the same in every direction.
+EXP3 draws arm $j$ with $p_t(j)=(1-\gamma)w_j/\sum_kw_k+\gamma/m$ and multiplies its weight $w_j$ by
+$\exp(\eta r/p_t(j))$, where $r$ is 1 if it accepted and 0 if not; here $\gamma=T^{-1/2}$,
+$\eta=\gamma/m$, and all weights start equal. To leading order in $\eta$:
+
+1. *Flow.* The averaged motion of the log-weights $\theta_j=\ln w_j$, namely
+   $\dot\theta_j=\eta\rho_j/(\rho_j+p_j)$, leaves $p$ in place only at the <<limit>>, and there a
+   small deviation decays at the rate $\eta\,<<relaxation>>$, the same in every direction.
 2. *Fluctuations.* Around it $p$ has the covariance of a stationary Ornstein-Uhlenbeck process, driven
-   by <<noise>> noise: for rates $(1/2,1/10,3/10)$ standard deviations of
-   $(<<std_3>>)\sqrt\eta$, for $(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$ of $(<<std_7>>)\sqrt\eta$.
-3. *Cost.* They cost $\frac\eta2(<<directions>>)h^2$ of utility per step.
-4. *Published runs*, $T=10^8$: on three arms average utility <<utility_3>>, total variation distance of
-   the running average from the normalized odds <<distance_3>>, on seven arms <<distance_7>>; the current
-   strategy is between $10^{-4}$ and $10^{-2}$ (seven arms: $10^{-3}$ and $10^{-2}$) away in at least
-   <<share>> of all steps.
+   by <<noise>> noise. Its standard deviations, in the order of the rates, are $\sqrt\eta$ times
+   <<std_3>> for three servers of rates $1/2$, $1/10$, $3/10$, and $\sqrt\eta$ times <<std_7>> for
+   seven servers of rates $0.5$, $0.33$, $0.33$, $0.33$, $0.25$, $0.25$, $0.1$.
+3. *Cost.* The fluctuations cost $\frac\eta2(<<directions>>)h^2$ of utility per step.
+4. *Published runs*, $T=10^8$: on the three servers average utility <<utility_3>>, total variation
+   distance of the running average from the normalized odds <<distance_3>>, on the seven <<distance_7>>;
+   the current strategy is between $10^{-4}$ and $10^{-2}$ (on the seven: $10^{-3}$ and $10^{-2}$) away
+   in at least <<share>> of all steps.
 
 What is proved of points 1 to 3 is the algebra: what the flow, the diffusion and equal growth of the
 weights imply at leading order. That EXP3 follows them is heuristic; for finite $\eta$ the predictions
@@ -58,6 +61,18 @@ are tested on simulated runs.
         "distance_3": "0.00047",
         "distance_7": "0.001",
         "share": "0.9",
+    },
+    meaning={
+        "limit": "the strategy around which EXP3 settles",
+        "relaxation": "rate at which a small deviation decays, over the learning rate",
+        "noise": "noise of rewards that are serially correlated, or independent (white)",
+        "std_3": "standard deviations of the probabilities over sqrt(eta), three servers",
+        "std_7": "the same for seven servers",
+        "directions": "factor in the cost: the number of directions in which p can fluctuate",
+        "utility_3": "average utility of the published run on three servers",
+        "distance_3": "distance of its average strategy from the normalized odds",
+        "distance_7": "the same distance on seven servers",
+        "share": "least share of steps in which the strategy is in the stated range",
     },
     rests_on=["recharge.utility_identity", "recharge.odds_best_memoryless"],
     parts={

@@ -26,17 +26,18 @@ SOURCE = "geometric_recharge"
 not_every_bandit = Claim(
     "recharge.not_every_bandit",
     title="Standard bandit algorithms can end below the Hamacher sum",
-    source=Source(SOURCE, "Theorem 3.1, its hypothesis", provenance="ours"),
+    source=Source(SOURCE, "the hypothesis of Theorem 3.1", provenance="ours"),
     kind="proposition",
     statement=r"""
 The hypothesis "no regret" of the lower bound cannot be replaced by "a standard bandit algorithm".
 
 1. A learner that from some time on pulls a single arm $j$, as every rule of the kind *explore, then
    commit* does, has $U_T/T\to\mu_j<h$, for every choice of $m\ge<<arms>>$ rates.
-2. On $(1/2,1/10,3/10)$, on $(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$ and on ten identical servers with
-   total odds 1.8395, a run of $T$ steps earns less than $h-<<margin>>$ per step with probability above
-   1/2 for each of the learners <<below>>, and comes to within $<<tolerance>>$ of $h$ with probability
-   above 1/2 for each of <<reaching>>. Here $T=50\,000$ (quick effort) or $2\cdot10^6$ (full); UCB1 has
+2. On three servers of rates $1/2$, $1/10$, $3/10$, on seven of rates $0.5$, $0.33$, $0.33$, $0.33$,
+   $0.25$, $0.25$, $0.1$ and on ten identical servers with total odds 1.8395, a
+   run of $T$ steps earns less than $h-<<margin>>$ per step with probability above 1/2 for each of the
+   learners <<below>>, and comes to within $<<tolerance>>$ of $h$ with probability above 1/2 for each of
+   <<reaching>>. Here $T=50\,000$ (quick effort) or $2\cdot10^6$ (full); UCB1 has
    $\alpha=2$, epsilon-greedy explores with probability $\varepsilon_t=t^{-1/3}$, EXP3 is the version
    that needs no horizon (learning rate $\sqrt{\ln m/(mt)}$ on estimated losses), EXP3-IX is tuned
    to $T$.
@@ -47,6 +48,13 @@ The hypothesis "no regret" of the lower bound cannot be replaced by "a standard 
         "reaching": "EXP3, EXP3-IX, Tsallis-INF",
         "margin": "0.05",
         "tolerance": "0.01",
+    },
+    meaning={
+        "arms": "least number of servers",
+        "below": "learners that stay below the Hamacher sum",
+        "reaching": "learners that come close to it",
+        "margin": "by how much the first ones stay below, in packets per step",
+        "tolerance": "how close the others come, in packets per step",
     },
     rests_on=["recharge.hamacher_lower_bound"],
     parts={"commit": "committing to one arm", "simulated": "standard learners on three instances"},
@@ -139,26 +147,26 @@ def learners_that_reach(table, reaching: str, tolerance: str) -> Finding:
 ucb1_limit = Claim(
     "recharge.ucb1_limit",
     title="UCB1 falls back to the best single server, so it has linear regret on every instance",
-    source=Source(SOURCE, "Section 2.1, beyond it", provenance="ours"),
+    source=Source(SOURCE, "Section 2.1", provenance="ours"),
     statement=r"""
 Pull an arm with the largest index $X_j(t)=S_j/n_j+\sqrt{\alpha\ln t/n_j}$ ($n_j$ pulls so far, $S_j$
-of them paid; any $\alpha>0$, any rule for ties; UCB1 is $\alpha=2$) on $m\ge<<arms>>$ recharging arms of
-any rates. Almost surely $U_T/T$ tends to the <<limit>>, the share of steps in which the arm changes
+of them accepted; any $\alpha>0$, any rule for ties; UCB1 is $\alpha=2$) on $m\ge<<arms>>$ recharging
+arms of any rates. Almost surely $U_T/T$ tends to the <<limit>>, the share of steps in which the arm changes
 tends to 0, and hence
 $$\liminf_{T\to\infty}\frac{R_T}{T}\ \ge\ 1-\frac{\max_j\mu_j}{h}\ >\ 0.$$
 
 The proof has deterministic steps, valid on every path. With $G(t)=\sqrt{\alpha\ln t}$ and $L(t)$ the
 second largest index:
 
-- *bonus*: pulling an arm at $t\ge2$ lowers its bonus if it had <<pulls>> pulls;
+- *bonus*: pulling an arm at $t\ge2$ lowers its bonus if it had *<<pulls>>* pulls;
 - *level*: the <<level>> less $G$ never increases; a new leader starts at most at $L(t-1)$ plus the
   increment of $G$; an arm whose first pull in a run fails loses $<<cost>>$ of its average, and starts
   its next run lower by that at least, relative to $G$;
 - *windows*: with $\varepsilon$ the excess of the level over $\max_j\mu_j$ at the end of a window that
   starts at $t_0$ and doubles the time, the window has length at most $C t_0$ with
-  $C=2(1+<<overshoot>>/\varepsilon)$; if it has fewer than $<<switch_share>>\,\varepsilon t_0$ switches,
+  $C=2(1+<<overshoot>>/\varepsilon)$; if it has fewer than $<<switch_share>>\cdot\varepsilon t_0$ switches,
   the level drops by at least $\varepsilon/2-o(1)$; otherwise at least $\frac\varepsilon4t_0-m$ of its
-  switches have a gap of at most $<<gap_factor>>\,mC/\varepsilon$.
+  switches have a gap of at most $<<gap_factor>>mC/\varepsilon$.
 
 On ten identical servers with total odds 1.8395 the limit is out of reach of simulation; there the
 utility still falls by at least <<decline>> over the last decade of a run.
@@ -173,6 +181,17 @@ utility still falls by at least <<decline>> over the last decade of a run.
         "gap_factor": "4",
         "decline": "0.01",
         "arms": "2",
+    },
+    meaning={
+        "limit": "what UCB1 earns per step in the long run",
+        "pulls": "how often the arm was pulled before, at step t",
+        "level": "the index that never rises, but for the growth of all bonuses",
+        "cost": "by how much a failure lowers an average of n_j answers, S_j of them accepted",
+        "overshoot": "bounds how far a window outlasts twice its start",
+        "switch_share": "share of the window below which switches count as few, over epsilon",
+        "gap_factor": "factor in the largest gap that counts as short",
+        "decline": "least fall of utility over the last decade, ten identical servers",
+        "arms": "least number of servers",
     },
     rests_on=["recharge.age_state", "recharge.hamacher_lower_bound"],
     parts={
@@ -579,6 +598,10 @@ probability $1-(1-\mu_j)^d$ that the second crawl detects a change. So weighted 
 utility of the recharging bandit.
 """,
     claimed={"weights": "rates", "epoch": "before the change"},
+    meaning={
+        "weights": "what the weight of a page is proportional to",
+        "epoch": "the moment of a step at which a copy counts as fresh",
+    },
     rests_on=["recharge.odds_best_memoryless"],
     parts={"memoryless": "the optimal memoryless crawler", "schedules": "every schedule"},
     as_printed=Printed(

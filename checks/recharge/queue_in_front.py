@@ -39,6 +39,10 @@ system with one server and a one-packet buffer is the same system: the bufferles
 number of packets <<counted>>, on every path.
 """,
     claimed={"epoch": "just after the arrival", "counted": "waiting or in the buffer"},
+    meaning={
+        "epoch": "the moment of a step at which packets are counted",
+        "counted": "which packets of the buffered system are counted",
+    },
     parts={"mean": "the mean at both epochs", "one server": "the buffered system with one server"},
     as_printed=Printed(
         {"epoch": "at the end of a step"},
@@ -162,26 +166,28 @@ $\mu\in(0,1)^m$; $h$ is the <<threshold>> of the rates.
 
 1. *Learners.* Let $\varepsilon=h-\lambda>0$. Suppose that for some window length
    $W\ge4m/((1+\rho)\,\varepsilon)$ the regret of the learner on each window of $W$ steps in which the
-   queue never empties exceeds $\delta W$ with conditional probability at most $\eta$, <<guarantee>>,
-   where $h\,(\delta+\eta)\le<<budget>>\cdot\varepsilon$. On a window with regret $R$, whatever the ages
+   queue never empties exceeds $\delta W$ with conditional probability at most $\zeta$, <<guarantee>>,
+   where $h\,(\delta+\zeta)/\varepsilon\le<<budget>>$. On a window with regret $R$, whatever the ages
    of the servers at its start, the expected number of accepted packets is
    $U\ge h(W-R)-<<boundary>>$ on every path of actions. So on a window that starts with $W$ packets or
    more the queue drifts by at most
-   $$\lambda W-h(1-\delta)(1-\eta)W+\frac m{1+\rho}\ \le\ -\frac\varepsilon4W,$$
+   $$\lambda W-h(1-\delta)(1-\zeta)W+\frac m{1+\rho}\ \le\ -\frac\varepsilon4W,$$
    and hence $\sup_tE[Q_t]<\infty$.
 2. *The boundary is sharp.* Route by normalized odds. With $b_j=1$ for a full buffer and
    $c_j=\pi_j/(\mu_j+(1-\mu_j)\pi_j)$, the quantity $\Psi=Q+\sum_jc_jb_j$ drifts by exactly $\lambda-h$
    in each step that starts with a nonempty queue and by at least $\lambda-h$ in the others. So for
    $\lambda>h$ the mean queue grows linearly, $E[Q_T]\ge(\lambda-h)T-\sum_jc_j$, while for $\lambda<h$ it
    stays bounded.
-3. *Negative drift.* If $X_0\le\beta+c$, steps are at most $c$, and the drift is at most $-\alpha<0$
-   above $\beta$, then
-   $$E[X_t]\le\beta+c+\frac{c^2}{\alpha}\ln\frac1{1-\theta},\qquad
-   \theta=e^{-<<exponent>>\,\alpha^2/c^2}.$$
+3. *Negative drift.* If a process $X_t$ starts at $X_0\le\beta+M$, its steps are at most $M$, and its
+   drift is at most $-\alpha<0$ above $\beta$, then
+   $$E[X_t]\le\beta+M+\frac{M^2}{\alpha}\ln\frac1{1-\theta},\qquad
+   \theta=\exp\bigl(-<<exponent>>\cdot(\alpha/M)^2\bigr).$$
 
-For the rates $(1/2,1/10,3/10)$ and margins $h-\lambda$ of 0.1, 0.05, 0.02, 0.015, 0.01, 0.005, 0.001,
-normalized odds has the mean queue <<queue_3>> at the end of a step; for
-$(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$ it is <<queue_7>>.
+Mean queues of normalized odds at the end of a step, at the margins $h-\lambda$ of
+0.1, 0.05, 0.02, 0.015, 0.01, 0.005, 0.001, in this order:
+
+- three servers of rates $1/2$, $1/10$, $3/10$: <<queue_3>>;
+- seven servers of rates $0.5$, $0.33$, $0.33$, $0.33$, $0.25$, $0.25$, $0.1$: <<queue_7>>.
 """,
     claimed={
         "threshold": "Hamacher sum",
@@ -191,6 +197,15 @@ $(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$ it is <<queue_7>>.
         "exponent": "1/2",
         "queue_3": "1.5426, 3.7674, 10.5352, 14.3043, 21.8466, 44.4816, 225.590",
         "queue_7": "1.2528, 2.9209, 7.9703, 10.7799, 16.4012, 33.2690, 168.225",
+    },
+    meaning={
+        "threshold": "the arrival rate at which stability ends",
+        "guarantee": "on which windows the regret must be small",
+        "budget": "share of the margin that regret may take",
+        "boundary": "what a window may lose because its servers do not start free",
+        "exponent": "constant in the bound on the mean of a process with negative drift",
+        "queue_3": "mean queues of three servers at the seven margins",
+        "queue_7": "mean queues of seven servers at the seven margins",
     },
     rests_on=["recharge.normalized_odds_tight", "recharge.hamacher_lower_bound"],
     parts={
@@ -800,22 +815,25 @@ queue_transient = Claim(
     "recharge.queue_transient",
     title="A learning queue first grows, then falls; a settled queue depends on the servers, "
     "not on the margin alone",
-    source=Source(SOURCE, "Section 5.2 for point 1; points 2 to 4 are ours", provenance="stated"),
+    source=Source(SOURCE, "Section 5.2", provenance="stated"),
     kind="observation",
     statement=r"""
-One queue, empty at first, is routed by EXP3 ($\gamma=T^{-1/2}$, $\eta=\gamma/m$, $T=10^5$) at arrival
-rate $h-\epsilon$, $\epsilon\in\{0.005,0.01,0.015\}$, to servers of rates $(1/2,1/10,3/10)$ or
-$(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$.
+Point 1 is the source's; points 2 to 4 are ours.
 
-1. The mean queue rises and falls; its peak and its later level are higher for smaller $\epsilon$, and
+One queue, empty at first, is routed by EXP3 ($\gamma=T^{-1/2}$, $\eta=\gamma/m$, $T=10^5$) at arrival
+rate $h-\varepsilon$, where $\varepsilon$ is 0.005, 0.01 or 0.015, to three servers of rates $1/2$,
+$1/10$, $3/10$ or to seven of rates $0.5$, $0.33$, $0.33$, $0.33$, $0.25$, $0.25$, $0.1$.
+
+1. The mean queue rises and falls; its peak and its later level are higher for smaller $\varepsilon$, and
    the excess over the later level lasts longer with <<longer>> servers.
 2. Where the fluid queue $\int_0^t(\lambda-u(p(s)))\,ds$ along the mean-field flow of EXP3 has its peak,
    the mean queue over the height of the fluid one is <<peak_ratio>> to within one half.
 3. Once settled, the mean queue is to within a quarter that of normalized odds at the margin <<margin>>
    $\frac\eta2(m-1)h^2$, which a fixed $\eta$ never sheds (tested on the seven servers at
-   $\epsilon=0.015$ with $\gamma=0.02$, where it takes a third of the margin).
+   $\varepsilon=0.015$ with $\gamma=0.02$, where it takes a third of the margin).
 4. For normalized odds themselves, which have nothing to learn, the mean queue of the three servers over
-   that of the seven tends to <<ratio>> as $\epsilon\to0$; at the three margins it is <<ratios>>.
+   that of the seven tends to <<ratio>> as $\varepsilon\to0$; at the margins 0.005, 0.01 and 0.015 it is
+   <<ratios>>.
 """,
     claimed={
         "longer": "seven",
@@ -823,6 +841,13 @@ $(0.5,0.33,0.33,0.33,0.25,0.25,0.1)$.
         "margin": "less the cost of the fluctuations",
         "ratio": "1.342",
         "ratios": "1.337, 1.332, 1.327",
+    },
+    meaning={
+        "longer": "the system whose excess lasts longer",
+        "peak_ratio": "mean queue over the height of the fluid queue, at the peak of the fluid queue",
+        "margin": "the margin that decides the settled queue",
+        "ratio": "mean queue of three servers over that of seven, limit of small margins",
+        "ratios": "the same ratio at the margins 0.005, 0.01 and 0.015",
     },
     rests_on=["recharge.stability_threshold", "recharge.exp3_concentration"],
     parts={
