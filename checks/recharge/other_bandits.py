@@ -34,9 +34,8 @@ The hypothesis "no regret" of the lower bound cannot be replaced by "a standard 
 1. A learner that from some time on pulls a single arm $j$, as every rule of the kind *explore, then
    commit* does, has $U_T/T\to\mu_j<h$, for every choice of $m\ge<<arms>>$ rates.
 2. On three servers of rates $1/2$, $1/10$, $3/10$, on seven of rates $0.5$, $0.33$, $0.33$, $0.33$,
-   $0.25$, $0.25$, $0.1$ and on ten identical servers with total odds 1.8395, a
-   run of $T$ steps earns less than $h-<<margin>>$ per step with probability above 1/2 for each of the
-   learners <<below>>, and comes to within $<<tolerance>>$ of $h$ with probability above 1/2 for each of
+   $0.25$, $0.25$, $0.1$ and on ten identical servers with total odds 1.8395, a run of $T$ steps earns less than
+   $h-<<margin>>$ per step with probability above 1/2 for each of the learners <<below>>, and comes to within $<<tolerance>>$ of $h$ with probability above 1/2 for each of
    <<reaching>>. Here $T=50\,000$ (quick effort) or $2\cdot10^6$ (full); UCB1 has
    $\alpha=2$, epsilon-greedy explores with probability $\varepsilon_t=t^{-1/3}$, EXP3 is the version
    that needs no horizon (learning rate $\sqrt{\ln m/(mt)}$ on estimated losses), EXP3-IX is tuned
@@ -151,8 +150,8 @@ ucb1_limit = Claim(
     statement=r"""
 Pull an arm with the largest index $X_j(t)=S_j/n_j+\sqrt{\alpha\ln t/n_j}$ ($n_j$ pulls so far, $S_j$
 of them accepted; any $\alpha>0$, any rule for ties; UCB1 is $\alpha=2$) on $m\ge<<arms>>$ recharging
-arms of any rates. Almost surely $U_T/T$ tends to the <<limit>>, the share of steps in which the arm changes
-tends to 0, and hence
+arms of any rates. Almost surely $U_T/T$ tends to the <<limit>>, the share of steps in which the arm
+changes tends to 0, and hence
 $$\liminf_{T\to\infty}\frac{R_T}{T}\ \ge\ 1-\frac{\max_j\mu_j}{h}\ >\ 0.$$
 
 The proof has deterministic steps, valid on every path. With $G(t)=\sqrt{\alpha\ln t}$ and $L(t)$ the
@@ -164,8 +163,8 @@ second largest index:
   its next run lower by that at least, relative to $G$;
 - *windows*: with $\varepsilon$ the excess of the level over $\max_j\mu_j$ at the end of a window that
   starts at $t_0$ and doubles the time, the window has length at most $C t_0$ with
-  $C=2(1+<<overshoot>>/\varepsilon)$; if it has fewer than $<<switch_share>>\cdot\varepsilon t_0$ switches,
-  the level drops by at least $\varepsilon/2-o(1)$; otherwise at least $\frac\varepsilon4t_0-m$ of its
+  $C=2(1+<<overshoot>>/\varepsilon)$; if it has fewer than $<<switch_share>>\cdot\varepsilon t_0$
+  switches, the level drops by at least $\varepsilon/2-o(1)$; otherwise at least $\frac\varepsilon4t_0-m$ of its
   switches have a gap of at most $<<gap_factor>>mC/\varepsilon$.
 
 On ten identical servers with total odds 1.8395 the limit is out of reach of simulation; there the
