@@ -1,8 +1,4 @@
-"""The command line: ``python -m checks`` or ``bounds``.
-
-Exit status 0: every verdict is the expected one and no check is toothless; 1: some are not;
-2: the call cannot be carried out (unknown claim, bad number, damaged file).
-"""
+"""The command line: ``bounds``, or ``python -m checks``."""
 
 from __future__ import annotations
 
@@ -14,10 +10,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from checks import ledger
-from checks.claim import EFFORTS, PROVED, Claim, all_claims, find, select
+from checks.claim import EFFORTS, Claim, all_claims, find, select
 from checks.display import card_of, error_budget
 from checks.evidence import DEFAULT_SEED
-from checks.finding import is_number, one_of
+from checks.finding import PROVED, REFUTED, is_number, one_of
+
+EPILOG = """\
+examples:
+  bounds list                                    the claims and their verdicts
+  bounds show competitive_ratio                  one of them, with its evidence
+  bounds try competitive_ratio constant=0.7702   judge a number of your own
+  bounds run recharge --effort full              decide a topic at the papers' scale
+  bounds audit my.py:Mine --rates 0.5,0.1,0.3 --horizon 100000
+
+exit status:
+  0  every verdict is the expected one and every check rejects its false statements
+     (try: every check proves the number; audit: hypothesis and conclusion are met)
+  1  it is not so
+  2  the call cannot be carried out: an unknown claim, a bad number, a damaged file
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,6 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:
+        print(f"error: {error}; run `make setup`, then .venv/bin/bounds", file=sys.stderr)
+        return 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -37,7 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="checks", description="Decide the claims of Bounds That Hold."
+        prog="bounds",
+        description="Decide the claims of Bounds That Hold.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
@@ -69,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("audit", _audit, "a learner of your own against the claims about any learner")
     sub.add_argument("learner", metavar="MODULE:LEARNER", help="or FILE.py:LEARNER, or a built-in")
     sub.add_argument("--rates", required=True, help="service rates, such as 0.5,0.1,0.3")
-    sub.add_argument("--horizon", required=True, type=int, help="steps of a run")
+    sub.add_argument("--horizon", required=True, type=_steps, help="steps of a run, such as 100000")
     sub.add_argument("--replications", type=int, default=40)
     sub.add_argument(
         "--within", type=float, default=0.01, help="regret per step that counts as none"
@@ -82,6 +99,14 @@ def _parser() -> argparse.ArgumentParser:
     _add_run_options(sub)
     sub.add_argument("--reason", required=True, help="why the baseline changes")
     return parser
+
+
+def _steps(text: str) -> int:
+    """An integer, also written 1e5."""
+    number = float(text)
+    if number != int(number):
+        raise ValueError
+    return int(number)
 
 
 def _add_run_options(sub: argparse.ArgumentParser) -> None:
@@ -134,7 +159,7 @@ def _show(options: argparse.Namespace) -> int:
         for check, name, quantity in values:
             print(f"  {name} = {quantity['text']}  ({quantity['kind']}, {check})")
             if quantity["kind"] == "exact" and quantity["low"] not in quantity["text"]:
-                print(f"    {quantity['low']}")
+                print(f"    {quantity['low']}")  # all of it: this is the place to copy it from
     return 0
 
 
@@ -190,6 +215,12 @@ def _print_line(record: ledger.Record, complaints: Sequence[str]) -> None:
     print(line + (f"  {record['value'][:48]}" if record["value"] else ""), flush=True)
     for text in complaints:
         print(f"    FAILS: {text}", flush=True)
+    if any("expected" in text for text in complaints):
+        print(f"    if that is meant: bounds record {record['id']} --reason '...'", flush=True)
+
+
+def _count(things: Sequence, name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -197,10 +228,10 @@ def _run(options: argparse.Namespace) -> int:
     expected = ledger.recorded(options.effort)
     bad = [record for record in done if ledger.complaints(record, expected)]
     alpha = sum(record["alpha"] for record in done)
-    print(
-        f"{len(done)} claims, {len(bad)} with another verdict than expected or a toothless check; "
-        f"statistical error at most {alpha:.1e}"
-    )
+    summary = f"{_count(done, 'claim')}, {len(bad)} fail"
+    if alpha:
+        summary += f"; probability of a wrong statistical verdict at most {alpha:.0e}"
+    print(summary)
     return 130 if interrupted else int(bool(bad))
 
 
@@ -218,7 +249,7 @@ def _diff(options: argparse.Namespace) -> int:
     for key in gone:
         print(f"{key} is in the baseline but is no claim")
     failing = [record["id"] for record in done if ledger.complaints(record, before)]
-    print(f"{len(done)} claims, {len(drifted) + len(gone)} differ from the baseline")
+    print(f"{_count(done, 'claim')}, {len(drifted) + len(gone)} differ from the baseline")
     return 130 if interrupted else int(bool(drifted or gone or failing))
 
 
@@ -269,15 +300,24 @@ def _try(options: argparse.Namespace) -> int:
             raise ValueError(f"{pair!r}: must read NUMBER=VALUE")
         if name not in numbers:
             known = ", ".join(f"{key} (claimed {text})" for key, text in claim.claimed.items())
-            raise ValueError(f"{name} = {value!r}: {claim.id} has the numbers {known or 'none'}")
+            raise ValueError(f"{name!r} is no number of {claim.id}; it has {known or 'none'}")
         numbers[name] = _permitted(claim, name, value)
     changed = {key for key, value in numbers.items() if value != claim.claimed[key]}
-    outcomes = [
-        _judge_numbers(claim, check, numbers, options.effort)
-        for check in claim.checks
-        if not changed or changed & set(check.parameters)
-    ]
-    return 0 if outcomes and all(outcome == PROVED for outcome in outcomes) else 1
+    for key in changed:
+        print(f"{key} = {numbers[key]}" + _gloss(claim, key) + f", claimed {claim.claimed[key]}")
+    concerned = [c for c in claim.checks if not changed or changed & set(c.parameters)]
+    outcomes = [_judge_numbers(claim, check, numbers, options.effort) for check in concerned]
+    refuted = outcomes.count(REFUTED)
+    if refuted:
+        print(f"REFUTED by {refuted} of {_count(outcomes, 'check')}")
+        return 1
+    whole = bool(outcomes) and all(outcome == PROVED for outcome in outcomes)
+    print("PROVED by every check concerned" if whole else "NOT DECIDED")
+    return 0 if whole else 1
+
+
+def _gloss(claim: Claim, name: str) -> str:
+    return f" ({claim.meaning[name]})" if name in claim.meaning else ""
 
 
 def _permitted(claim: Claim, name: str, value: str) -> str:

@@ -65,7 +65,9 @@ def load_learner(text: str, *, horizon: int, rates: ArrayLike) -> Learner:
         hint = f"; its learners are {', '.join(names)}" if names else "; it defines no learner"
         raise ValueError(f"learner = {text!r}: {module_name} has no {name!r}{hint}")
     found = getattr(module, name)
-    if not isinstance(found, Learner) and callable(found) and not inspect.isclass(found):
+    if inspect.isclass(found):
+        raise ValueError(f"learner = {text!r}: put @learner(rows=...) above the class {name}")
+    if not isinstance(found, Learner) and callable(found):
         found = _call_factory(found, {"horizon": horizon, "rates": rates, "arms": len(rates)})
     return check_learner(found, len(rates))
 
@@ -77,7 +79,10 @@ def _import(name: str) -> Any:
             raise ValueError(f"learner = {name!r}: there is no such file")
         spec = importlib.util.spec_from_file_location(path.stem, path)
         module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except SyntaxError as error:
+            raise ValueError(f"{name}, line {error.lineno}: {error.msg}") from error
         return module
     try:
         return importlib.import_module(name)
@@ -158,11 +163,18 @@ class Audit:
             f"{'':<23}trend  {trend}",
             f"conclusion  {words[self.conclusion.outcome]:<10} utility at least h - {self.within:g}, "
             f"h = {self.hamacher:.6f}: {_interval(self.utility)}",
-            f"{'':<23}{used:.1%} of the bound {self.bound:.6f} on OPT",
+            f"{'':<23}{used:.1%} of the bound {self.bound:.6f} on OPT, a long-run value",
             f"{'':<23}(no regret guarantees {self.constant:.1%} of OPT)",
             f"on paths    {words[self.pathwise.outcome]:<10} U >= h (T - R) on each, least slack "
             f"{self.slack:.4f}",
         ]
+        if (
+            self.hypothesis.outcome == "refuted"
+            and self.regret[-1].value < self.regret[0].value / 2
+        ):
+            rows.append(
+                "the regret per step is still falling: a longer horizon may decide otherwise"
+            )
         if self.hypothesis.outcome == "refuted" and self.conclusion.outcome == "proved":
             rows.append("no contradiction: the theorem promises nothing without its hypothesis")
         return "\n".join(rows)
@@ -296,7 +308,9 @@ def parse_rates(text: str) -> tuple[float, ...]:
         try:
             rate = float(decimal(part.strip(), 17))
         except (ValueError, ZeroDivisionError):
-            raise ValueError(f"rates: {part!r} must be a number in (0, 1)") from None
+            raise ValueError(
+                f"rates: {part!r} must be a number in (0, 1); separate rates by commas"
+            ) from None
         if not 0 < rate < 1:
             raise ValueError(f"rates: {part!r} must be a number in (0, 1)")
         rates.append(rate)

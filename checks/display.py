@@ -43,9 +43,15 @@ def chapters() -> dict[str, str]:
     return found
 
 
+PROVENANCE = {
+    "stated": "{}, stated there",
+    "reconstructed": "{}, reconstructed: its display is lost in the text at hand",
+    "ours": "ours; it belongs with {}",
+}
+
+
 def _source(claim: Claim) -> str:
-    where = f"{claim.source.where}, {claim.source.provenance}"
-    return where if claim.source.provenance != "ours" else f"ours; see {claim.source.where}"
+    return PROVENANCE[claim.source.provenance].format(claim.source.where)
 
 
 def _numbers(numbers: dict[str, str]) -> str:
@@ -91,7 +97,8 @@ class Card:
             return record["verdict"]
         deciding = [c["method"] for c in record["checks"] if c["scope"] == record["scope"]]
         methods = " + ".join(dict.fromkeys(deciding))
-        return f"{record['verdict']} · {methods} · {record['scope']}"
+        by_hand = " · rest by hand" if self.claim.uncovered and record["scope"] == "general" else ""
+        return f"{record['verdict']} · {methods} · {record['scope']}{by_hand}"
 
     @property
     def title(self) -> str:
@@ -192,6 +199,14 @@ class Card:
             lines.append((f"{check['name']} ({kind})", f"{check['summary']} {found}"))
         return lines
 
+    def numbers(self) -> list[tuple[str, str]]:
+        """The claimed numbers: the value of each, and what it stands for where that is said."""
+        claim = self.claim
+        return [
+            (name, f"{value}  ({claim.meaning[name]})" if name in claim.meaning else value)
+            for name, value in claim.claimed.items()
+        ]
+
     def __repr__(self) -> str:
         return self.text()
 
@@ -201,6 +216,8 @@ class Card:
         lines = [head + " " * max(space, 2) + self.headline, textwrap.fill(self.title + ".", WIDTH)]
         lines += [_row(label, text) for label, text in self.rows()]
         if evidence:
+            for number, (name, text) in enumerate(self.numbers()):
+                lines.append(_row("numbers" if number == 0 else "", f"{name} = {text}"))
             for name, text in self.evidence():
                 lines += [_row("check", name), _row("", text)]
         return "\n".join(lines)
@@ -220,6 +237,12 @@ class Card:
             f"<dt><code>{escape(name)}</code></dt><dd>{escape(text)}</dd>"
             for name, text in self.evidence()
         )
+        numbers = "".join(
+            f"<dt><code>{escape(name)}</code></dt><dd>{escape(text)}</dd>"
+            for name, text in self.numbers()
+        )
+        numbers = f"<dt>What is claimed</dt><dd><dl>{numbers}</dl></dd>" if numbers else ""
+        checks = numbers + checks
         folded = f"<details><summary>What each check found</summary><dl>{checks}</dl></details>"
         return (
             f'<div class="claim-card verdict-{STYLES[self.record["verdict"]]}">'
@@ -273,7 +296,9 @@ class Statement:
     claim: Claim
 
     def _heading(self) -> str:
-        return f"{self.claim.fill(self.claim.title)}; {_source(self.claim)}"
+        source = self.claim.source
+        origin = "ours" if source.provenance == "ours" else f"{source.where} of the source"
+        return f"{self.claim.fill(self.claim.title)}; {origin}"
 
     def _body(self) -> str:
         return textwrap.dedent(self.claim.fill(self.claim.statement)).strip()
@@ -357,7 +382,7 @@ def ledger_page(effort: str = "quick") -> Page:
 def errata(effort: str = "quick") -> Page:
     """What the sources print and what is true instead, with the witness of each."""
     records, where = recorded(effort), chapters()
-    columns = ("where", "printed or left open", "true instead", "witness", "claim")
+    columns = ("where", "printed or left open", "true instead", "witness")
     plain, rows = [], []
     for claim in all_claims().values():
         if not claim.as_printed:
@@ -376,15 +401,17 @@ def errata(effort: str = "quick") -> Page:
             "\n".join(
                 [
                     source,
-                    _row("printed", printed.says),
+                    _row("printed" if printed.kind == "printed" else "left open", printed.says),
                     _row("true", printed.correct),
                     _row("witness", witness),
                     _row("claim", claim.id),
                 ]
             )
         )
-        link = f'<a href="{_chapter_link(claim, where)}">{claim.id}</a>'
-        cells = [*map(escape, (claim.source.where, printed.says, printed.correct, witness)), link]
+        link = f'<a href="{_chapter_link(claim, where)}">{escape(claim.source.where)}</a>'
+        kind = "" if printed.kind == "printed" else "left open: "
+        texts = (kind + printed.says, printed.correct, witness)
+        cells = [link, *map(escape, texts)]
         rows.append(
             "<tr>"
             + "".join(

@@ -61,6 +61,12 @@ def test_each_claimed_number_has_a_false_one(claim):
     assert false == set(claim.claimed)
 
 
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
+def test_each_claimed_number_can_be_understood(claim):
+    shown = set(re.findall(r"<<(\w+)>>", claim.title + claim.statement))
+    assert shown | set(claim.meaning) == set(claim.claimed)
+
+
 @pytest.mark.parametrize("name", CLAIMS)
 def test_each_claim_is_recorded_at_both_efforts(name):
     for effort in ("quick", "full"):

@@ -37,6 +37,7 @@ at most $<<price>>$.
         "price": "1.298426",
         "formula": "1 - r/(1+r)**2",
     },
+    meaning={"formula": "c* as a function of the root r"},
     rests_on=["recharge.hamacher_lower_bound", "recharge.opt_upper_bound"],
     as_printed=Printed(
         {"price": "1.29"},
@@ -184,6 +185,11 @@ $$U_T\le T\Bigl(1-\prod_jq_j\Bigr)+m,$$
 and $1-\prod_jq_j\le1-e^{-\rho}$. Hence $\mathrm{OPT}\le1-\prod_jq_j\le1-e^{-\rho}$.
 """,
     claimed={"discount": "0", "tangent": "1", "exponent": "1"},
+    meaning={
+        "discount": "what might be taken off the bound per step",
+        "tangent": "slope of the line below the exponential in the proof",
+        "exponent": "what multiplies -rho in the second bound",
+    },
     rests_on=["recharge.age_state"],
     parts={"product": "the bound by the product", "exponential": "the product is at least e^-rho"},
     uncovered="that the gaps of an arm add up to at most T",
@@ -703,12 +709,14 @@ competitive_ratio_m = Claim(
     statement=r"""
 For $m$ arms of any rates, $h\ge c_m\,\mathrm{OPT}$ with
 $$c_m=\min_{r>0}\frac{r/(1+r)}{1-(1+r/m)^{-m}},$$
-attained by $m$ identical arms; $c_1=1$, $c_2=<<c2>>$ exactly (total odds 2), $c_m$ decreases in $m$, and
+attained by $m$ identical arms; $c_1=1$, $c_2=<<c2>>$ exactly (total odds 2), $c_m$ <<trend>> in $m$, and
 to six digits $c_3=<<c3>>$, $c_5=<<c5>>$, $c_7=<<c7>>$, $c_{10}=<<c10>>$, $c_{100}=<<c100>>$,
 $c_{1000}=<<c1000>>$.
 """,
     claimed={"c2": "8/9", "mean": "1", "trend": "decreases"}
     | {f"c{m}": c for m, c in zip(ARMS, C_M, strict=True)},
+    meaning={"mean": "where the tangent touches, in means of the odds"}
+    | {f"c{m}": f"least ratio for {m} arms" for m in ARMS},
     rests_on=[
         "recharge.hamacher_lower_bound",
         "recharge.opt_upper_bound",

@@ -122,6 +122,7 @@ pull of $j$,
 $$\sum_{t=1}^{T}u_t(j)=T-\frac{1-\mu}{\mu}\Bigl(U_{T,j}-q^{L_j}\mathbf 1\{j\text{ was pulled}\}\Bigr).$$
 """,
     claimed={"factor": "(1-mu)/mu"},
+    meaning={"factor": "what multiplies the reward collected"},
     rests_on=["recharge.age_state"],
 )
 
@@ -196,6 +197,7 @@ $$\frac{U_T}{T}=h\Bigl(1-\sum_j\pi_j\frac{R_{T,j}}{T}\Bigr)
 +\frac{1}{(1+\rho)\,T}\sum_{j\text{ pulled}}q_j^{L_j}.$$
 """,
     claimed={"weights": "the odds of arm j"},
+    meaning={"weights": "what weighs the regret against arm j"},
     rests_on=["recharge.per_arm_identity"],
 )
 
@@ -309,6 +311,7 @@ $\liminf_T\mathbb E[U_T]/T\ge h$ (the same in that sense). For the expectation i
 expected regret against each single arm is $o(T)$.
 """,
     claimed={"factor": "1"},
+    meaning={"factor": "what might multiply the bound"},
     rests_on=["recharge.utility_identity"],
     uncovered="the limit: divide by T, take expectations and let T grow (one line, in the chapter)",
 )
