@@ -34,9 +34,9 @@ The hypothesis "no regret" of the lower bound cannot be replaced by "a standard 
 1. A learner that from some time on pulls a single arm $j$, as every rule of the kind *explore, then
    commit* does, has $U_T/T\to\mu_j<h$, for every choice of $m\ge<<arms>>$ rates.
 2. On three servers of rates $1/2$, $1/10$, $3/10$, on seven of rates $0.5$, $0.33$, $0.33$, $0.33$,
-   $0.25$, $0.25$, $0.1$ and on ten identical servers with total odds 1.8395, a run of $T$ steps earns less
-   than $h-<<margin>>$ per step with probability above 1/2 for each of the learners <<below>>, and comes
-   to within $<<tolerance>>$ of $h$ with probability above 1/2 for each of
+   $0.25$, $0.25$, $0.1$ and on ten identical servers with total odds 1.8395, a run of $T$ steps earns
+   less than $h-<<margin>>$ per step with probability above 1/2 for each of the learners <<below>>, and
+   comes to within $<<tolerance>>$ of $h$ with probability above 1/2 for each of
    <<reaching>>. Here $T=50\,000$ (quick effort) or $2\cdot10^6$ (full); UCB1 has
    $\alpha=2$, epsilon-greedy explores with probability $\varepsilon_t=t^{-1/3}$, EXP3 is the version
    that needs no horizon (learning rate $\sqrt{\ln m/(mt)}$ on estimated losses), EXP3-IX is tuned
