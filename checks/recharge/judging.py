@@ -1,4 +1,4 @@
-"""What the judges of this topic share: numbers as they are printed, samples that can be judged."""
+"""What the judges of this topic share: printed numbers, samples fit to judge, the exponential."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from checks.finding import Finding, undecided
+from checks.finding import Finding, proved, refuted, undecided
 
 if TYPE_CHECKING:
     from checks.evidence import Evidence
@@ -60,3 +60,25 @@ def unfit(values: Any, evidence: Evidence, name: str) -> Finding | None:
 def first_unfit(findings: Iterable[Finding | None]) -> Finding | None:
     """The first that is not None."""
     return next((found for found in findings if found is not None), None)
+
+
+def exponential_above_line(slope: Fraction = Fraction(1)) -> Finding:
+    """Decide e^x >= 1 + slope x for all real x; strict but at 0 for slope 1.
+
+    The difference is convex and 0 at 0, so it is the slope there that decides: for 1, 0 is the minimum;
+    otherwise a point a little to one side is below.
+    """
+    import sympy
+
+    from checks.methods.certified import ball, precision
+
+    x = sympy.symbols("x", real=True)
+    g = sympy.exp(x) - 1 - sympy.Rational(slope.numerator, slope.denominator) * x
+    convex = bool(g.subs(x, 0) == 0) and bool(sympy.diff(g, x, 2).is_positive)
+    if convex and sympy.diff(g, x).subs(x, 0) == 0:
+        return proved("e^x - 1 - x is convex, and 0 with slope 0 at 0: positive elsewhere")
+    at = (slope - 1) / 2
+    with precision(100):
+        if ball(at).exp() < 1 + ball(slope) * ball(at):
+            return refuted(f"e^x < 1 + {slope} x at x = {at}")
+    return undecided(f"e^x against 1 + {slope} x")
