@@ -169,8 +169,8 @@ $\mu\in(0,1)^m$; $h$ is the <<threshold>> of the rates.
    of the servers at its start, the expected number of accepted packets is
    $U\ge h(W-R)-<<boundary>>$ on every path of actions. So on a window that starts with $W$ packets or
    more the queue drifts by at most
-   $$\begin{aligned}&\lambda W-h(1-\delta)(1-\zeta)W+\frac m{1+\rho}\\
-   &\qquad\le-\frac\varepsilon4W,\end{aligned}$$
+   $$\begin{aligned}&\lambda W-h(1-\delta)(1-\zeta)W\\
+   &\quad+\frac m{1+\rho}\ \le\ -\frac\varepsilon4W,\end{aligned}$$
    and hence $\sup_tE[Q_t]<\infty$.
 2. *The boundary is sharp.* Route by normalized odds. With $b_j=1$ for a full buffer and
    $c_j=\pi_j/(\mu_j+(1-\mu_j)\pi_j)$, the quantity $\Psi=Q+\sum_jc_jb_j$ drifts by exactly $\lambda-h$
@@ -179,8 +179,9 @@ $\mu\in(0,1)^m$; $h$ is the <<threshold>> of the rates.
    stays bounded.
 3. *Negative drift.* If a process $X_t$ starts at $X_0\le\beta+M$, its steps are at most $M$, and its
    drift is at most $-\alpha<0$ above $\beta$, then
-   $$\begin{aligned}E[X_t]&\le\beta+M+\frac{M^2}{\alpha}\ln\frac1{1-\theta},\\
-   \theta&=\exp\bigl(-<<exponent>>\cdot(\alpha/M)^2\bigr).\end{aligned}$$
+   $$\begin{aligned}&E[X_t]\le\beta+M\\
+   &\quad+\frac{M^2}{\alpha}\ln\frac1{1-\theta},\\
+   &\theta=\exp\bigl(-<<exponent>>\cdot(\alpha/M)^2\bigr).\end{aligned}$$
 
 Mean queues of normalized odds at the end of a step, at the margins $h-\lambda$ of
 0.1, 0.05, 0.02, 0.015, 0.01, 0.005, 0.001, in this order:
