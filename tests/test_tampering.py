@@ -197,7 +197,7 @@ def test_what_was_not_tampered_with_passes(result):
     assert "book/topic/sound" not in result["sound", "check"].stdout
     ledger_run = result["sound", "diff"]
     assert ledger_run.returncode == 0, ledger_run.stdout
-    assert "1 claims, 0 differ from the baseline" in ledger_run.stdout
+    assert "1 claim, 0 differ from the baseline" in ledger_run.stdout
 
 
 def test_a_tampered_number_a_cleared_cell_and_a_raising_cell_fail(result):

@@ -1,7 +1,6 @@
 """The queue in front of the learner: when it is stable, how long it is, how it settles."""
 
 from fractions import Fraction
-from functools import lru_cache
 
 from checks.claim import Claim, Printed, Source
 from checks.finding import (
@@ -18,6 +17,7 @@ from checks.finding import (
 )
 from checks.recharge.evidence import RATES, odds_and_sum, queue_growth, queue_settled
 from checks.recharge.judging import as_printed_decimal, first_unfit, unfit
+from checks.recharge.mean_queue import fractions, heavy_traffic_constant, mean_queue
 
 SOURCE = "geometric_recharge"
 
@@ -244,10 +244,6 @@ _THRESHOLDS = {
 }
 
 
-def _fractions(rates) -> tuple[Fraction, ...]:
-    return tuple(Fraction(rate) for rate in rates)
-
-
 @stability_threshold.check(method="smt", scope="general", false={"budget": "0.51"}, part="learners")
 def drift_over_a_window(budget: str) -> Finding:
     """Ask z3 whether the bound on the drift over a backlogged window is at most -(h - lambda) W/4.
@@ -320,7 +316,7 @@ def window_from_any_ages(boundary: str) -> Finding:
 
 def _window_of_one_step() -> Finding:
     """Servers 1/2, 1/10, 3/10, just tried in the order slow, middle, fast; then the best of them."""
-    rates, ages = _fractions(_I3), (1, 3, 2)
+    rates, ages = fractions(_I3), (1, 3, 2)
     free = [1 - (1 - rate) ** age for rate, age in zip(rates, ages, strict=True)]
     h = _THRESHOLDS["Hamacher sum"](rates)
     return decide(
@@ -358,7 +354,7 @@ def drift_of_one_server(threshold: str) -> Finding:
         identity(sent, -share * h, "terms of one server, packet sent"),
         identity(idle, -share * h * b, "terms of one server, no packet"),
     ]
-    rates, buffers = _fractions(_I3), sympy.symbols("b:3")
+    rates, buffers = fractions(_I3), sympy.symbols("b:3")
     odds = sum(rate / (1 - rate) for rate in rates)
     drift = -sympy.expand(
         sum(
@@ -393,7 +389,7 @@ def drift_by_enumeration(threshold: str) -> Finding:
     import itertools
 
     cases, slack = 0, None
-    for rates in (_fractions(_I3), _fractions(("2/5", "3/10", "1/5", "1/10"))):
+    for rates in (fractions(_I3), fractions(("2/5", "3/10", "1/5", "1/10"))):
         odds = [rate / (1 - rate) for rate in rates]
         shares = [x / sum(odds) for x in odds]
         weights = [p / (r + (1 - r) * p) for p, r in zip(shares, rates, strict=True)]
@@ -549,7 +545,7 @@ def rare_long_blocks(guarantee: str) -> Finding:
         """At least, on average; the length of the block is rounded down."""
         return gain * (2**k / k - 1) - 1
 
-    rates = _fractions(_I3)
+    rates = fractions(_I3)
     odds = [rate / (1 - rate) for rate in rates]
     slowest = max((1 - rate) * (1 - x / sum(odds)) for rate, x in zip(rates, odds, strict=True))
     slow, arrivals, threshold = rates[1], Fraction(1, 2), _THRESHOLDS["Hamacher sum"](rates)
@@ -600,167 +596,6 @@ def rare_long_blocks(guarantee: str) -> Finding:
         f"no regret from the first step on, yet {shown}; on a block of {block} steps the regret is "
         f"at least {decimal(late, 2)} per step, so the guarantee on late windows is what is missing"
     )
-
-
-@lru_cache(maxsize=8)
-def _router(rates: tuple[str, ...]):
-    """One step of the normalized odds router in rationals: accepted, rejected, service alone."""
-    from simlib.recharge.exact import router_matrices, service_matrix
-    from simlib.recharge.formulas import normalized_odds
-
-    mu = _fractions(rates)
-    accepted, rejected = router_matrices(mu, normalized_odds(mu))
-    return accepted.sum(axis=0), rejected.sum(axis=0), service_matrix(mu)
-
-
-@lru_cache(maxsize=8)
-def _saturated(rates: tuple[str, ...]):
-    """The same matrices as floats and as Arb balls."""
-    from flint import arb_mat, fmpq
-
-    def as_arb(matrix):
-        entries = [fmpq(x.numerator, x.denominator) for x in map(Fraction, matrix.ravel())]
-        return arb_mat(*matrix.shape, entries)
-
-    return [(matrix.astype(float), as_arb(matrix)) for matrix in _router(rates)]
-
-
-@lru_cache(maxsize=64)
-def mean_queue(rates: tuple[str, ...], margin: str) -> tuple[Fraction, Fraction]:
-    """Certified interval for the stationary mean queue of normalized odds, at the end of a step.
-
-    Parameters
-    ----------
-    rates : tuple of str
-        Exact service rates.
-    margin : str
-        h - lambda, positive.
-
-    Returns
-    -------
-    low, high : Fraction
-
-    Notes
-    -----
-    Any V that grows at most quadratically and satisfies (P V - V)(k, b) = c - k + r(k, b) in every
-    state gives |E[Q] - c| <= max |r|. V = Psi^2/(2 eps) + beta Psi + y(b) + w(k, b) with
-    w(k) = G^k w(0) is found in floating point (G: first passage one level down); r is then
-    evaluated in Arb: at level 0, at levels 1..K where w is stored, and once for all levels above,
-    where w is constant and the dependence on k cancels exactly (Psi drifts by -eps).
-    """
-    import numpy as np
-    from flint import arb, arb_mat
-
-    from checks.methods.certified import ball, ends, precision
-
-    (accept, accept_arb), (reject, reject_arb), (serve, serve_arb) = _saturated(rates)
-    exact_rates = _fractions(rates)
-    odds = [rate / (1 - rate) for rate in exact_rates]
-    shares = [x / sum(odds) for x in odds]
-    weights = [p / (r + (1 - r) * p) for p, r in zip(shares, exact_rates, strict=True)]
-    gap = Fraction(margin)
-    rate = _THRESHOLDS["Hamacher sum"](exact_rates) - gap
-    patterns = range(len(accept))
-    buffered = [sum(w for j, w in enumerate(weights) if b >> j & 1) for b in patterns]
-    levels = 64
-
-    lam, eps, psi = float(rate), float(gap), np.array([float(x) for x in buffered])
-    down, stay, up = (1 - lam) * accept, lam * accept + (1 - lam) * reject, lam * reject
-    stay_empty = lam * accept + (1 - lam) * serve
-    passage = _first_passage(down, stay, up)
-
-    def polynomial(level, slope):
-        return (level + psi) ** 2 / (2 * eps) + slope * (level + psi)
-
-    def image(level, f):
-        """P f at a level of at least 1, f a function of the level."""
-        return down @ f(level - 1) + stay @ f(level) + up @ f(level + 1)
-
-    phases, ones = accept + reject, np.ones(len(accept))
-    excess = image(1, lambda k: polynomial(k, 0.0)) - polynomial(1, 0.0) + 1
-    # Least squares: the balance matrix has the constants as its kernel.
-    law = np.linalg.lstsq(
-        np.vstack([(phases - np.eye(len(ones))).T, ones]), np.append(0 * ones, 1), rcond=None
-    )[0]
-    level_constant = law @ excess
-    y = np.linalg.lstsq(phases - np.eye(len(ones)), level_constant - excess, rcond=None)[0]
-    # Level 0 fixes w(0) up to a constant and the mean c; slope = (level_constant - c)/eps.
-    base = stay_empty @ (polynomial(0, 0.0) + y) + up @ (polynomial(1, 0.0) + y)
-    base -= polynomial(0, 0.0) + y
-    with_slope = (stay_empty @ psi + up @ (1 + psi) - psi) / eps
-    system = np.column_stack([stay_empty + up @ passage - np.eye(len(ones)), -with_slope - ones])
-    solution = np.linalg.lstsq(system, -base - level_constant * with_slope, rcond=None)[0]
-    w, mean = [solution[:-1]], solution[-1]
-    for _ in range(levels):
-        w.append(passage @ w[-1])
-    w[-1] = w[-2] = np.full(len(ones), w[-1].mean())
-    slope = (level_constant - mean) / eps
-
-    with precision(160):
-        columns = arb_mat(len(ones), levels + 1, [arb(float(x)) for x in np.array(w).T.ravel()])
-        lam_, eps_, slope_, mean_ = ball(rate), ball(gap), arb(float(slope)), arb(float(mean))
-        psi_ = [ball(x) for x in buffered]
-        y_ = [arb(float(x)) for x in y]
-
-        def v(level):
-            return arb_mat(
-                [
-                    [(level + p) ** 2 / (2 * eps_) + slope_ * (level + p) + z]
-                    for p, z in zip(psi_, y_, strict=True)
-                ]
-            )
-
-        v0, v1, v2 = v(0), v(1), v(2)
-        tail = (
-            (1 - lam_) * (accept_arb * v0)
-            + lam_ * (accept_arb * v1)
-            + (1 - lam_) * (reject_arb * v1)
-            + lam_ * (reject_arb * v2)
-            - v1
-        )
-        accepted, rejected = accept_arb * columns, reject_arb * columns
-        worst = arb(0)
-        for b in patterns:
-            constant = tail[b, 0] + 1 - mean_
-            worst = worst.max(abs(constant))
-            for level in range(1, levels):
-                residual = (
-                    constant
-                    + (1 - lam_) * (accepted[b, level - 1] + rejected[b, level])
-                    + lam_ * (accepted[b, level] + rejected[b, level + 1])
-                    - columns[b, level]
-                )
-                worst = worst.max(abs(residual))
-        first = arb_mat([[columns[b, 0]] for b in patterns])
-        second = arb_mat([[columns[b, 1]] for b in patterns])
-        empty = (
-            lam_ * (accept_arb * (v0 + first) + reject_arb * (v1 + second))
-            + (1 - lam_) * (serve_arb * (v0 + first))
-            - v0
-            - first
-        )
-        for b in patterns:
-            worst = worst.max(abs(empty[b, 0] - mean_))
-        low, high = ends(mean_ - worst)[0], ends(mean_ + worst)[1]
-    return low, high
-
-
-def _first_passage(down, stay, up):
-    """First passage matrix one level down, by logarithmic reduction (floating point)."""
-    import numpy as np
-
-    identity = np.eye(len(down))
-    inverse = np.linalg.inv(identity - stay)
-    lower, upper = inverse @ down, inverse @ up
-    passage, weight = lower.copy(), upper.copy()
-    for _ in range(60):
-        inverse = np.linalg.inv(identity - lower @ upper - upper @ lower)
-        lower, upper = inverse @ lower @ lower, inverse @ upper @ upper
-        change = weight @ lower
-        passage, weight = passage + change, weight @ upper
-        if change.max() < 1e-17:
-            break
-    return passage
 
 
 def _compare_table(rates: tuple[str, ...], stated: str, name: str) -> Finding:
@@ -860,46 +695,6 @@ $1/10$, $3/10$ or to seven of rates $0.5$, $0.33$, $0.33$, $0.33$, $0.25$, $0.25
     "constants: a few written lines. EXP3's own ratio at the horizon of the source is not claimed: at "
     "the smallest margin its queues have not settled by then",
 )
-
-
-@lru_cache(maxsize=4)
-def heavy_traffic_constant(rates: tuple[str, ...]) -> Fraction:
-    """Limit of (h - lambda) E[Q] for normalized odds as lambda tends to h, exactly.
-
-    Half the stationary second moment of the step of Psi at lambda = h, where Psi has no drift:
-    0 = E[Psi'^2 - Psi^2] = -2 eps E[Psi] + E[(Psi' - Psi)^2] in the limit.
-    """
-    import numpy as np
-
-    from simlib.recharge.exact import stationary_law
-
-    mu = _fractions(rates)
-    accepted, rejected, _ = _router(rates)
-    law = stationary_law(accepted + rejected)
-    odds = [rate / (1 - rate) for rate in mu]
-    shares = [x / sum(odds) for x in odds]
-    weights = [p / (r + (1 - r) * p) for p, r in zip(shares, mu, strict=True)]
-    h = sum(odds) / (1 + sum(odds))
-    psi = np.array(
-        [
-            sum((w for j, w in enumerate(weights) if b >> j & 1), Fraction(0))
-            for b in range(len(law))
-        ]
-    )
-    # E[(arrival - accepted + psi' - psi)^2 | b], the squares expanded so that only matrix-vector
-    # products are needed; the arrival is independent with mean and mean square h.
-    ones = np.array([Fraction(1)] * len(law))
-
-    def second_moment(matrix, shift):
-        start = shift - psi
-        return (
-            start * start * matrix.dot(ones) + 2 * start * matrix.dot(psi) + matrix.dot(psi * psi)
-        )
-
-    moment = h * (second_moment(accepted, 0 * ones) + second_moment(rejected, ones)) + (1 - h) * (
-        second_moment(accepted, -ones) + second_moment(rejected, 0 * ones)
-    )
-    return law.dot(moment) / 2
 
 
 @queue_transient.check(method="exact", scope="general", false={"ratio": "1.343"}, part="ratio")
