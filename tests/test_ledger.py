@@ -17,7 +17,7 @@ import pytest
 from checks import ledger
 from checks.__main__ import main
 from checks.claim import find
-from checks.evidence import Evidence
+from checks.evidence import Evidence, replicate
 
 ROOT = Path(__file__).resolve().parents[1]
 CHEAP = ["recharge.competitive_ratio", "recharge.odds_best_memoryless"]
@@ -271,6 +271,37 @@ def test_evidence_is_computed_once(evidence):
     made.get(seed=1, fresh=True)
     assert calls == [1, 1]
     assert made.get("full", seed=1)["draws"].size == 5
+
+
+def _sometimes(seed_sequence, folder):
+    """A replication that leaves a mark, and fails in the third one if a file says so."""
+    marks = sorted(Path(folder).glob("mark*"))
+    if len(marks) == 2 and (Path(folder) / "fail").exists():
+        raise KeyboardInterrupt
+    (Path(folder) / f"mark{len(marks)}").touch()
+    return {"draw": np.random.default_rng(seed_sequence).random()}
+
+
+def test_an_interrupted_evidence_loses_no_finished_replication(tmp_path, monkeypatch):
+    monkeypatch.setattr("checks.evidence.CACHE", tmp_path / "cache")
+
+    def compute(seed, jobs, folder):
+        options = {"seed": seed, "experiment": "test", "parameters": {"folder": folder}}
+        return replicate(_sometimes, 5, n_jobs=jobs, progress=False, **options)
+
+    def draws(folder):
+        folder.mkdir(exist_ok=True)
+        return Evidence("recharge.test", compute, {"full": {"folder": str(folder)}})
+
+    whole = draws(tmp_path / "whole").get("full", seed=1)["draw"]
+    folder = tmp_path / "broken"
+    broken = draws(folder)
+    (folder / "fail").touch()
+    with pytest.raises(KeyboardInterrupt):
+        broken.get("full", seed=1)
+    (folder / "fail").unlink()
+    assert np.array_equal(broken.get("full", seed=1)["draw"], whole)
+    assert len(list(folder.glob("mark*"))) == 5  # two before the interruption, three after
 
 
 def test_damaged_evidence_is_named(evidence):
