@@ -12,6 +12,7 @@ from checks.recharge import exp3_at_work, other_bandits, queue_in_front
 from checks.recharge.evidence import exp3_long_run, exp3_settled, queue_growth, queue_settled
 from checks.recharge.judging import as_printed_decimal, unfit
 from checks.recharge.mean_queue import heavy_traffic_constant, mean_queue
+from simlib.recharge import formulas
 from simlib.recharge.stationary import heavy_traffic_constant as floating_heavy_traffic
 from simlib.recharge.stationary import stationary_queue
 
@@ -39,6 +40,7 @@ def test_enclosed_mean_queue_contains_the_matrix_analytic_one():
 def test_heavy_traffic_constant_agrees_with_the_variance_formula():
     rates = ("1/2", "1/10", "3/10")
     exact = heavy_traffic_constant(rates)
+    assert formulas.heavy_traffic_constant(formulas.as_rates(rates)) == exact
     assert float(exact) == pytest.approx(floating_heavy_traffic([0.5, 0.1, 0.3]), rel=1e-12)
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "effective_margin",
     "gap_hindsight",
     "hamacher_sum",
+    "heavy_traffic_constant",
     "identical",
     "largest_learning_rate",
     "least_competitive_ratio",
@@ -459,6 +460,37 @@ def largest_learning_rate(arrival_rate, rates):
     return 2 * margin / ((len(rates) - 1) * h * h)
 
 
+def heavy_traffic_constant(rates):
+    """Limit kappa of ``(h - arrival_rate) * E[Q]`` under normalized odds, as the rate nears h (ours).
+
+    ``h (1-h) - h**2 / 2 * sum_{i != j} pi_i pi_j P_ij``, with ``P_ij`` the probability that the buffers
+    of i and j are both full when the router is backlogged.
+
+    Parameters
+    ----------
+    rates : sequence of length m
+
+    Returns
+    -------
+    Fraction or float
+
+    Notes
+    -----
+    Derived in the chapter "A queue in front". Cost: m**2 terms, where the chain of all patterns of
+    full buffers has 2**m states.
+    """
+    rates = as_rates(rates)
+    h, share = hamacher_sum(rates), normalized_odds(rates)
+    together = 0
+    for i in range(len(rates)):
+        for j in range(i):
+            chosen = share[i] + share[j]
+            both_stay = (1 - rates[i]) * (1 - rates[j])
+            both_full = both_stay * chosen * (1 - h) / (1 - both_stay * (1 - chosen))
+            together += share[i] * share[j] * both_full
+    return h * (1 - h) - h**2 * together
+
+
 def bufferless_mean_queue(arrival_rate, service_rate, epoch="end"):
     """Mean queue at a single server that needs no buffer (section 5.3 and its correction).
 
@@ -507,7 +539,7 @@ class Capacity:
         See `missing_odds`.
     servers_needed : int or None
         Extra servers of rate ``new_server_rate`` for the guarantee.
-    kappa : float or None
+    kappa : number
         Heavy-traffic constant: ``margin * E[Q]`` tends to it for the settled router.
     expected_queue : float or None
         Exact E[Q] at the end of a step for the normalized odds; None if there is no margin or there
@@ -533,7 +565,7 @@ class Capacity:
     margin: Fraction | float
     missing_odds: Fraction | float
     servers_needed: int | None
-    kappa: float | None
+    kappa: Fraction | float
     expected_queue: float | None
     largest_learning_rate: Fraction | float
     effective_margin: Fraction | float | None
@@ -607,7 +639,7 @@ def capacity(arrival_rate, service_rates, learning_rate=None, new_server_rate=No
         servers_needed=None
         if new_server_rate is None
         else servers_needed(arrival_rate, new_server_rate, service_rates),
-        kappa=stationary.heavy_traffic_constant(service_rates) if solvable else None,
+        kappa=heavy_traffic_constant(service_rates),
         expected_queue=mean_queue(margin),
         largest_learning_rate=largest_learning_rate(arrival_rate, service_rates),
         effective_margin=effective,
