@@ -21,6 +21,7 @@ book: notebooks-check
 	rm -rf _build
 	$(VENV)/bin/jupyter-book build . -W --keep-going
 	$(PY) book/chapters.py rendered
+	@touch _build/complete
 
 # Each step runs even if one before it failed; pytest comes last, so that its summary is in sight.
 test: setup

@@ -34,13 +34,16 @@ exit status:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())  # a learner of the user's own lies in the working directory
+        sys.path.append(os.getcwd())  # a learner of the user's own lies in the working directory
     options = _parser().parse_args(argv)
     try:
         return options.command(options)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
     except ModuleNotFoundError as error:
         print(f"error: {error}; run `make setup`, then .venv/bin/bounds", file=sys.stderr)
         return 2
@@ -104,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
 def _steps(text: str) -> int:
     """An integer, also written 1e5."""
     number = float(text)
-    if number != int(number):
+    if not number.is_integer():
         raise ValueError
     return int(number)
 
@@ -179,6 +182,10 @@ class _Progress:
 
 def _execute(options: argparse.Namespace) -> tuple[list[ledger.Record], bool]:
     """Run what the options ask for, printing each verdict; also whether it was interrupted."""
+    for name in ("json", "junit"):
+        path = getattr(options, name)
+        if path and path.is_dir():
+            raise ValueError(f"{name} = {path}: is a folder, must be a file")
     claims, progress, done = select(options.claims), _Progress(), []
     records = ledger.run(
         claims,

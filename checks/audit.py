@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from checks.finding import Finding, decimal
-from checks.methods.statistical import at_least, at_most
+from checks.methods.statistical import FEWEST_RUNS, at_least, at_most
 from simlib import arguments
 from simlib.estimate import Estimate, mean_normal
 from simlib.learners import BUILT_IN, Learner, by_name, check_learner
@@ -83,6 +83,8 @@ def _import(name: str) -> Any:
             spec.loader.exec_module(module)
         except SyntaxError as error:
             raise ValueError(f"{name}, line {error.lineno}: {error.msg}") from error
+        except ImportError as error:
+            raise ValueError(f"{name}: {error}") from error
         return module
     try:
         return importlib.import_module(name)
@@ -112,6 +114,7 @@ class Audit:
     ----------
     learner : str
     service_rates : tuple of float
+    replications : int
     steps : tuple of int
         Horizons looked at, the last one being the horizon of the audit.
     regret : tuple of Estimate
@@ -144,7 +147,7 @@ class Audit:
 
     @property
     def passed(self) -> bool:
-        """Whether hypothesis and conclusion are both met."""
+        """Whether hypothesis and conclusion are both met, and no path contradicts the theorem."""
         findings = (self.hypothesis, self.conclusion, self.pathwise)
         return all(finding.outcome == "proved" for finding in findings)
 
@@ -228,7 +231,7 @@ def audit(
     horizon : int
         Steps of a run, at least 100; the regret is also looked at after a tenth and a hundredth.
     replications : int
-        Independent runs, at least 10: the unit of the Student intervals (each value is the average
+        Independent runs, at least 30: the unit of the Student intervals (each value is the average
         over a long run), which are at level 1e-6.
     within : float
         How much regret per step still counts as none, in (0, 1).
@@ -252,14 +255,14 @@ def audit(
     within = arguments.probability_open("within", within)
     if horizon < 100:
         raise ValueError(f"horizon = {horizon}; permitted: integers from 100")
-    if replications < 10:
-        raise ValueError(f"replications = {replications}; permitted: integers from 10")
+    if replications < FEWEST_RUNS:
+        raise ValueError(f"replications = {replications}; permitted: integers from {FEWEST_RUNS}")
     steps = (horizon // 100, horizon // 10, horizon)
     runs = replicate(
         _one_run,
         replications,
         seed=seed,
-        experiment=f"audit {learner.digest}",
+        experiment="audit",
         parameters={"service_rates": mu, "learner": learner, "steps": steps},
         n_jobs=jobs,
     )

@@ -36,10 +36,6 @@ MAX_ALPHA = 1e-6
 Numbers = dict[str, str]
 
 
-class NotRun(Exception):
-    """Raised by a check whose tool is missing; the message names the tool."""
-
-
 @dataclass(frozen=True)
 class Source:
     """Where a statement comes from.
@@ -342,7 +338,7 @@ def judge(check: Check, evidence: Sequence[Any] = ()) -> Judged:
         printed = None
         if claim.as_printed and set(claim.as_printed.numbers) & set(check.parameters):
             printed = check.decide(claim.claimed | claim.as_printed.numbers, evidence)
-    except NotRun as missing:
+    except ModuleNotFoundError as missing:
         return Judged(check, undecided(str(missing)), (), None, str(missing))
     return Judged(check, claimed, false, printed)
 
@@ -353,7 +349,8 @@ def verdict(claim: Claim, judged: Sequence[Judged]) -> str:
     A refuted check refutes (*not reproduced* when it was a published number); an undecided one
     leaves the claim undecided; *holds* needs every part proved by a general check, and every claimed
     number looked at by one; *as corrected* needs the printed numbers refuted besides. What rests on
-    instances only is *supported*, and stays *open* where the claim says so.
+    instances only is *supported*, and stays *open* where the claim says so. A claim that would be
+    covered if a tool were not missing is *not run*.
     """
     ran = [one for one in judged if not one.not_run]
     wrong = [one for one in ran if one.claimed.outcome == REFUTED]
@@ -362,6 +359,8 @@ def verdict(claim: Claim, judged: Sequence[Judged]) -> str:
         return "not reproduced" if reproduced else "refuted"
     if any(one.claimed.outcome == UNDECIDED for one in ran):
         return "undecided"
+    if len(ran) < len(judged) and not is_covered(claim, ran) and is_covered(claim, judged):
+        return "not run"
     if is_covered(claim, ran) and not claim.open:
         if claim.as_printed is None or claim.as_printed.kind == "unspecified":
             return "holds"

@@ -69,6 +69,14 @@ def _row(label: str, text: str) -> str:
     )
 
 
+def _printed_witness(record: Record) -> str:
+    """What refutes the printed numbers, from the first check that does."""
+    for check in record["checks"]:
+        if check["as_printed"] and check["as_printed"]["outcome"] == "refuted":
+            return check["as_printed"]["witness"]
+    return "not decided"
+
+
 @dataclass(frozen=True)
 class Card:
     """The verdict card of a claim: text in a terminal, styled on the page.
@@ -126,14 +134,7 @@ class Card:
         if len(rejections) > SHOWN:
             rows.append(("", f"and {len(rejections) - SHOWN} more false statements"))
         if claim.as_printed:
-            witness = next(
-                (
-                    c["as_printed"]["witness"]
-                    for c in record["checks"]
-                    if c["as_printed"] and c["as_printed"]["outcome"] == "refuted"
-                ),
-                "not decided",
-            )
+            witness = _printed_witness(record)
             printed = claim.as_printed.kind == "printed"
             rows.append(
                 (
@@ -275,16 +276,7 @@ def card(name: str, effort: str = "quick") -> Card:
 
 def card_of(claim: Claim, records: dict[str, Record]) -> Card:
     """The card of a claim from given records; *not run* where it has none."""
-    nothing = {
-        "id": claim.id,
-        "verdict": "not run",
-        "scope": "instances",
-        "methods": [],
-        "value": "",
-        "margin": "",
-        "toothless": False,
-        "checks": [],
-    }
+    nothing = {"verdict": "not run", "scope": "instances", "checks": []}
     record = records.get(claim.id, nothing)
     return Card(claim, record, tuple(foundation(claim.id, records)), records)
 
@@ -387,15 +379,7 @@ def errata(effort: str = "quick") -> Page:
     for claim in all_claims().values():
         if not claim.as_printed:
             continue
-        record = records.get(claim.id, {"checks": []})
-        witness = next(
-            (
-                check["as_printed"]["witness"]
-                for check in record["checks"]
-                if check["as_printed"] and check["as_printed"]["outcome"] == "refuted"
-            ),
-            "not decided",
-        )
+        witness = _printed_witness(records.get(claim.id, {"checks": []}))
         printed, source = claim.as_printed, f"{claim.source.key}, {claim.source.where}"
         plain.append(
             "\n".join(

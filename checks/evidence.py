@@ -8,17 +8,19 @@ accident, not against somebody who edits the stored arrays; ``--fresh`` recomput
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 import json
 import os
 import shutil
+import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,12 @@ class Evidence:
     name: str
     compute: Callable[..., Mapping[str, Any]]
     efforts: Mapping[str, Mapping[str, Any]]
+    source: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        # of the code in memory: the file may be edited while this process lives
+        source = Path(inspect.getsourcefile(self.compute)).read_bytes()
+        object.__setattr__(self, "source", hashlib.sha256(source).hexdigest())
 
     def parameters(self, effort: str = "quick") -> dict[str, Any]:
         """Parameters of the computation at an effort."""
@@ -56,23 +64,32 @@ class Evidence:
         return dict(self.efforts[effort])
 
     def digest(self, effort: str, seed: int) -> str:
-        """Key under which the result is stored."""
-        from simlib import sources_digest
+        """Key under which the result is stored.
 
-        source = Path(inspect.getsourcefile(self.compute)).read_bytes()
+        Raises
+        ------
+        ValueError
+            If `simlib` was edited since this process imported it: the result would be stored as that
+            of code which did not compute it.
+        """
+        import simlib
+
+        if simlib.sources_digest() != simlib.SOURCES_DIGEST:
+            raise ValueError("simlib: was edited since it was imported; restart Python")
         key = {
             "name": self.name,
             "parameters": self.parameters(effort),
             "seed": seed,
-            "simlib": sources_digest(),
-            "source": hashlib.sha256(source).hexdigest(),
+            "simlib": simlib.SOURCES_DIGEST,
+            "source": self.source,
             "versions": {library: version(library) for library in _LIBRARIES},
+            "python": sys.version_info[:2],
         }
         return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:20]
 
     def path(self, effort: str = "quick", seed: int = DEFAULT_SEED) -> Path:
         """File in which the result is stored."""
-        return CACHE / f"{self.name}-{effort}-{self.digest(effort, seed)}.npz"
+        return _cache() / f"{self.name}-{effort}-seed{seed}-{self.digest(effort, seed)}.npz"
 
     def get(
         self,
@@ -106,12 +123,34 @@ class Evidence:
         if not isinstance(seed, int) or seed < 0:
             raise ValueError(f"seed = {seed!r}: must be a non-negative integer")
         path = self.path(effort, seed)
-        if path.exists() and not fresh:
-            return _load(path)
-        with _keeping(path.with_suffix(".unfinished") if effort == "full" else None):
+        if not fresh:
+            try:
+                return _load(path)
+            except FileNotFoundError:
+                pass
+        unfinished = path.with_suffix(".unfinished")
+        if fresh:
+            shutil.rmtree(unfinished, ignore_errors=True)
+        with _keeping(unfinished if effort == "full" else None):
             result = self.compute(seed, jobs, **self.parameters(effort))
             _store(path, result)
         return _load(path)
+
+
+def _cache() -> Path:
+    """Where results are stored: beside the project, or in a temporary folder if that is read-only."""
+    try:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        if os.access(CACHE, os.W_OK):
+            return CACHE
+    except OSError:
+        pass
+    return _fallback()
+
+
+@functools.cache
+def _fallback() -> Path:
+    return Path(tempfile.mkdtemp(prefix="bounds-evidence-"))
 
 
 def evidence(name: str, *, quick: Mapping[str, Any], full: Mapping[str, Any]) -> Callable:
@@ -146,7 +185,7 @@ def replicate(
 
 @contextmanager
 def _keeping(folder: Path | None):
-    """Keep finished replications in a folder, which is removed when the block succeeds."""
+    """Keep finished replications in a folder; storing the whole removes it."""
     if folder is None:
         yield
         return
@@ -156,7 +195,6 @@ def _keeping(folder: Path | None):
         yield
     finally:
         _unfinished.reset(token)
-    shutil.rmtree(folder)
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -165,6 +203,8 @@ def _load(path: Path) -> dict[str, Any]:
     try:
         with np.load(path, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
+    except FileNotFoundError:
+        raise
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise ValueError(
             f"evidence = {path}: is damaged ({error}); remove the file and it will be recomputed"
@@ -174,9 +214,6 @@ def _load(path: Path) -> dict[str, Any]:
 def _store(path: Path, result: Mapping[str, Any]) -> None:
     import numpy as np
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for old in path.parent.glob(path.name.rsplit("-", 1)[0] + "-*.npz"):
-        old.unlink(missing_ok=True)  # one result an effort: older sources' results are dead weight
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -185,3 +222,9 @@ def _store(path: Path, result: Mapping[str, Any]) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+    same = path.name.rsplit("-", 1)[0]  # the same evidence, effort and seed, of older sources
+    for old in path.parent.glob(f"{same}-*"):
+        if old.is_dir():
+            shutil.rmtree(old, ignore_errors=True)
+        elif old != path:
+            old.unlink(missing_ok=True)

@@ -41,19 +41,16 @@ Record = dict[str, Any]
 def run_claim(claim: Claim, effort: str = "quick", seed: int = DEFAULT_SEED) -> Record:
     """Judge one claim and return its record (see `record_of`); its evidence is taken from disk."""
     started = time.perf_counter()
-    judged = []
-    for check in claim.checks:
-        found = [evidence.get(effort, seed=seed) for evidence in check.uses]
-        judged.append(_judge(check, found))
+    judged = [_judge(check, effort, seed) for check in claim.checks]
     record = record_of(claim, judged)
     record["seconds"] = round(time.perf_counter() - started, 3)
     return record
 
 
-def _judge(check: Check, found: Sequence[Any]) -> Judged:
-    """Judge; a check that raises is a broken check, reported without stopping the run."""
+def _judge(check: Check, effort: str, seed: int) -> Judged:
+    """Judge; a check or evidence that raises is broken, and reported without stopping the run."""
     try:
-        return judge(check, found)
+        return judge(check, [evidence.get(effort, seed=seed) for evidence in check.uses])
     except Exception as error:
         traceback.print_exc()
         return Judged(check, undecided(f"raised {type(error).__name__}: {error}"), (), None)
@@ -100,7 +97,10 @@ def run(
     needed = evidence_of(claims)
     for number, evidence in enumerate(needed, 1):
         announce(f"evidence {number}/{len(needed)}  {evidence.name}")
-        evidence.get(effort, seed=seed, jobs=jobs, fresh=fresh)
+        try:
+            evidence.get(effort, seed=seed, jobs=jobs, fresh=fresh)
+        except ArithmeticError:
+            traceback.print_exc()  # its checks will meet the same, and be undecided
     announce("")
     if jobs == 1 or len(claims) == 1:
         for claim in claims:
@@ -269,6 +269,15 @@ def store_baseline(records: Sequence[Record], effort: str, seed: int, reason: st
     for topic in dict.fromkeys(record["id"].split(".")[0] for record in records):
         efforts = load_baseline(topic)
         kept = efforts.get(effort, {}).get("claims", {})
+        if (
+            kept
+            and seed != efforts[effort]["seed"]
+            and not kept.keys() <= {r["id"] for r in records}
+        ):
+            raise ValueError(
+                f"seed = {seed}: the other claims of {topic} were recorded with "
+                f"{efforts[effort]['seed']}; record all of them"
+            )
         new = {r["id"]: r for r in records if r["id"].startswith(topic + ".")}
         merged = {key: (kept | new)[key] for key in known if key in kept | new}
         efforts[effort] = {"reason": reason, "seed": seed, "claims": merged}
@@ -281,7 +290,11 @@ def store_baseline(records: Sequence[Record], effort: str, seed: int, reason: st
 
 def write_text(path: Path, text: str) -> None:
     """Replace a file whole: a reader sees the old text or the new one, never a part."""
+    path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not path.is_file():  # a pipe or a device is written to, never replaced
+        path.write_text(text, encoding="utf-8")
+        return
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -62,7 +62,7 @@ def own(tmp_path_factory):
 
 def run(learner, *options, horizon=HORIZON):
     rates = ",".join(map(str, RATES))
-    given = ["--rates", rates, "--horizon", horizon, "--replications", 10, *options]
+    given = ["--rates", rates, "--horizon", horizon, "--replications", 30, *options]
     return main(["audit", *map(str, [learner, *given])])
 
 
@@ -72,7 +72,7 @@ def run(learner, *options, horizon=HORIZON):
 )
 def test_hypothesis_and_conclusion_are_judged_apart(name, hypothesis, conclusion):
     learner = by_name(name, horizon=HORIZON, rates=RATES)
-    found = audit(learner, RATES, HORIZON, replications=10, within=0.05)
+    found = audit(learner, RATES, HORIZON, replications=30, within=0.05)
     assert (found.hypothesis.outcome, found.conclusion.outcome) == (hypothesis, conclusion)
     assert found.pathwise.outcome == "proved"
     assert found.passed == (name != "ucb1")
@@ -84,7 +84,7 @@ def test_a_learner_in_a_file_of_the_readers_own(own, tmp_path, capsys):
     report = tmp_path / "audit.json"
     run(f"{own}:FollowTheRecord", "--jobs", 1, "--json", report)
     printed = capsys.readouterr().out
-    assert printed.startswith("FollowTheRecord on rates 0.5, 0.1, 0.3; 10 runs of 20000 steps")
+    assert printed.startswith("FollowTheRecord on rates 0.5, 0.1, 0.3; 30 runs of 20000 steps")
     for word in ("hypothesis  ", "conclusion  ", "on paths    met"):
         assert word in printed
     assert json.loads(report.read_text())["pathwise"] == "proved"
@@ -99,7 +99,7 @@ def test_the_exit_status_is_the_answer(own, capsys):
 
 def test_the_same_numbers_with_one_and_two_jobs(own):
     learner = load_learner(f"{own}:first_or_last", horizon=HORIZON, rates=RATES)
-    one, two = (audit(learner, RATES, 2000, replications=10, jobs=jobs) for jobs in (1, 2))
+    one, two = (audit(learner, RATES, 2000, replications=30, jobs=jobs) for jobs in (1, 2))
     assert one.as_dict() == two.as_dict()
 
 

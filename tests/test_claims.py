@@ -6,7 +6,7 @@ import pytest
 import z3
 
 from checks import claim as claim_module
-from checks.claim import Claim, NotRun, Printed, Source, all_claims, find, judge, verdict
+from checks.claim import Claim, Printed, Source, all_claims, find, judge, verdict
 from checks.display import card, chapters, statement
 from checks.finding import Finding, decide, enclosure, exact, proved, refuted, undecided
 from checks.ledger import record_of, recorded
@@ -179,8 +179,9 @@ def test_a_missing_tool_is_never_silent(make):
     @claim.check(method="kernel", scope="general", false={"x": "2"})
     def absent(x: str) -> Finding:
         """Need a tool that is not there."""
-        raise NotRun("coqc is not installed")
+        raise ModuleNotFoundError("coqc is not installed")
 
+    claim.check(method="exact", scope="instances", false={"x": "2"})(below_two)
     assert verdict(claim, judged(claim)) == "not run"
     assert "coqc" in record_of(claim, judged(claim))["checks"][0]["not_run"]
 

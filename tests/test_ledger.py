@@ -17,7 +17,7 @@ import pytest
 from checks import ledger
 from checks.__main__ import main
 from checks.claim import find
-from checks.evidence import Evidence, replicate
+from checks.evidence import DEFAULT_SEED, Evidence, replicate
 
 ROOT = Path(__file__).resolve().parents[1]
 CHEAP = ["recharge.competitive_ratio", "recharge.odds_best_memoryless"]
@@ -134,7 +134,7 @@ def test_recording_needs_a_reason_and_leaves_a_baseline_that_diff_accepts(baseli
 
 def test_an_unexpected_verdict_fails_a_run(baseline, capsys):
     record = ledger.recorded()[CHEAP[0]] | {"verdict": "open"}
-    ledger.store_baseline([record], "quick", 1, "a test")
+    ledger.store_baseline([record], "quick", DEFAULT_SEED, "a test")
     assert run("run", CHEAP[0]) == 1
     assert "holds as corrected, expected open" in capsys.readouterr().out
     assert run("diff", CHEAP[0]) == 1
@@ -215,6 +215,7 @@ def test_try_judges_a_number_of_the_readers_own(capsys):
         (["audit", "expo3", "--rates", "0.5", "--horizon", "1000"], "must be MODULE:NAME"),
         (["audit", "exp3", "--rates", "0.5,1.5", "--horizon", "1000"], "rates: '1.5'"),
         (["audit", "exp3", "--rates", "0.5,0.1", "--horizon", "0"], "horizon = 0"),
+        (["audit", "exp3", "--rates", "0.5", "--horizon", "1e30"], "horizon = 1"),
         (["audit", "no_such_module:x", "--rates", "0.5", "--horizon", "1000"], "cannot import"),
     ],
 )
@@ -235,7 +236,13 @@ def test_list_and_show_answer_at_once():
 def test_an_interrupted_run_says_what_has_finished():
     command = [sys.executable, "-u", "-m", "checks", "run", "--jobs", "1"]
     process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # a job in the background of a script ignores the signal, and its children would too
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     first = process.stdout.readline()
     time.sleep(0.1)
@@ -317,4 +324,44 @@ def test_evidence_depends_on_the_sources(evidence, monkeypatch):
     made, _ = evidence
     before = made.path(seed=1)
     monkeypatch.setattr("simlib.sources_digest", lambda: "another")
+    with pytest.raises(ValueError, match="restart Python"):
+        made.get(seed=1)
+    monkeypatch.setattr("simlib.SOURCES_DIGEST", "another")
     assert made.path(seed=1) != before
+
+
+def test_evidence_of_another_seed_is_kept(evidence):
+    made, calls = evidence
+    for seed in (1, 2, 1):
+        made.get(seed=seed)
+    assert len(calls) == 2
+
+
+def test_a_failing_recomputation_leaves_the_old_evidence(evidence, monkeypatch):
+    made, _ = evidence
+    before = made.get(seed=1)["draws"]
+    monkeypatch.setattr(np, "savez_compressed", lambda *a, **k: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        made.get(seed=1, fresh=True)
+    assert np.array_equal(made.get(seed=1)["draws"], before)
+
+
+def test_broken_evidence_stops_no_other_claim(monkeypatch, capsys):
+    def broken(*_, **__):
+        raise ArithmeticError("the simulation is wrong")
+
+    monkeypatch.setattr(Evidence, "get", broken)
+    assert run("run", "recharge.exp3_concentration", CHEAP[0], "--jobs", 1) == 1
+    printed = capsys.readouterr().out
+    assert "undecided, expected supported" in printed
+    assert f"holds as corrected  {CHEAP[0]}" in printed
+
+
+def test_a_folder_is_no_file_to_write_to(tmp_path, capsys):
+    assert run("run", CHEAP[0], "--json", tmp_path) == 2
+    assert "is a folder" in capsys.readouterr().err
+
+
+def test_one_claim_is_not_recorded_with_another_seed(baseline, capsys):
+    assert run("record", CHEAP[0], "--seed", 7, "--reason", "a test", "--jobs", 1) == 2
+    assert "record all of them" in capsys.readouterr().err
