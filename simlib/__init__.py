@@ -16,7 +16,9 @@ SOURCES_DIGEST : str
 
 import hashlib
 import os
+import re
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -59,13 +61,26 @@ def _is_writable(folder: Path) -> bool:
     return os.access(folder, os.W_OK | os.X_OK)
 
 
+def _private_folder(folder: Path) -> Path:
+    """Return the folder if it is ours alone, else a new one: Numba runs what its cache holds."""
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        ours = stat.S_ISDIR(found.st_mode)
+        if hasattr(os, "getuid"):
+            ours = ours and found.st_uid == os.getuid() and not found.st_mode & 0o022
+    except OSError:
+        ours = False
+    return folder if ours else Path(tempfile.mkdtemp(prefix="simlib-numba-"))
+
+
 def _prune(parent: Path) -> None:
     """Delete the caches of old sources: keep the newest few and any that may be in use."""
     try:
         folders = [
             folder
             for folder in parent.iterdir()
-            if folder.is_dir() and len(folder.name) == len(SOURCES_DIGEST)
+            if re.fullmatch(r"[0-9a-f]{24}", folder.name) and folder.is_dir()
         ]
         ages = sorted((time.time() - folder.stat().st_mtime, folder) for folder in folders)
     except OSError:
@@ -87,7 +102,10 @@ def _choose_numba_cache() -> None:
         parent = _PACKAGE.parent / ".cache" / "numba"
     if not _is_writable(parent / SOURCES_DIGEST):
         user = os.getuid() if hasattr(os, "getuid") else "user"
-        parent = Path(tempfile.gettempdir()) / f"simlib-numba-{user}"
+        try:
+            parent = _private_folder(Path(tempfile.gettempdir()) / f"simlib-numba-{user}")
+        except OSError:
+            return
         if not _is_writable(parent / SOURCES_DIGEST):
             return
     folder = parent / SOURCES_DIGEST

@@ -175,11 +175,41 @@ def test_old_caches_are_removed(tmp_path):
         folder = tmp_path / f"{i:024x}"
         folder.mkdir()
         os.utime(folder, (1000 + i, 1000 + i))
-    (tmp_path / "something else").mkdir()
+    others = {"something else", "of the user: 24 letters.", f"{7:024X}".replace("0", "A")}
+    for name in others:
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (1, 1))
     cache_folder(NUMBA_CACHE_DIR=str(tmp_path))
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {
         simlib.sources_digest(),
-        "something else",
+        *others,
         *(f"{i:024x}" for i in (3, 4, 5)),
     }
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners of files here")
+def test_a_cache_that_others_can_write_is_not_trusted(tmp_path):
+    folder = tmp_path / "cache"
+    assert simlib._private_folder(folder) == folder
+    assert folder.stat().st_mode & 0o077 == 0
+    assert simlib._private_folder(folder) == folder
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    for bad in (link, open_to_all):
+        fresh = simlib._private_folder(bad)
+        assert fresh != bad
+        assert fresh.stat().st_mode & 0o077 == 0
+        fresh.rmdir()
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners of files here")
+def test_a_cache_of_another_user_is_not_trusted(tmp_path, monkeypatch):
+    stranger = os.getuid() + 1
+    monkeypatch.setattr(os, "getuid", lambda: stranger)
+    fresh = simlib._private_folder(tmp_path)
+    assert fresh != tmp_path
+    fresh.rmdir()
