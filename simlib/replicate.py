@@ -4,28 +4,21 @@ Replication i gets the i-th seed of its experiment and nothing else that varies,
 not depend on the number of workers, on joblib's backend, or on how often a run was interrupted.
 """
 
-import dataclasses
-import functools
-import hashlib
 import json
 import os
-import pickle
 import sys
-import sysconfig
 import tempfile
 import time
-import types
 from collections.abc import Mapping
-from fractions import Fraction
 from pathlib import Path
 
 import joblib
 import numpy as np
-from numpy.random import SeedSequence
 from tqdm import tqdm
 
 from simlib import SOURCES_DIGEST
 from simlib.arguments import positive_integer
+from simlib.fingerprint import fingerprint
 from simlib.streams import as_seed_sequence, replication_seeds
 
 __all__ = ["fingerprint", "replicate"]
@@ -273,142 +266,3 @@ def _key(function, parameters, seed, experiment):
         "seed": fingerprint(as_seed_sequence(seed)),
         "experiment": experiment,
     }
-
-
-def fingerprint(value):
-    """Return a digest of a value that is equal in every process and changes with the value.
-
-    Functions count with their code, their defaults, the variables they enclose and, unless they are
-    part of simlib or of an installed package, the global values and functions they refer to; a
-    function compiled by Numba counts as its Python source. Line numbers and file names don't count.
-
-    Parameters
-    ----------
-    value : object
-        Numbers, strings, arrays, containers and dataclasses of them, functions, classes; anything
-        else by its pickle.
-
-    Returns
-    -------
-    str
-        32 hexadecimal digits.
-
-    Raises
-    ------
-    ValueError
-        If the value contains something that cannot be pickled.
-    """
-    digest = hashlib.sha256()
-    _feed(digest, value, {})
-    return digest.hexdigest()[:32]
-
-
-def _feed(digest, value, seen):
-    def put(kind, *parts):
-        for part in (kind, *parts):
-            data = part if isinstance(part, bytes) else str(part).encode()
-            digest.update(len(data).to_bytes(8, "little") + data)
-
-    def put_all(kind, values):
-        values = list(values)
-        put(kind, len(values))
-        for item in values:
-            _feed(digest, item, seen)
-
-    value = _plain_function(value)
-    if value is None or isinstance(value, bool | int | float | complex | str | bytes | Fraction):
-        put(type(value).__name__, repr(value))
-    elif isinstance(value, np.ndarray) and value.dtype != object:
-        put("array", value.dtype.str, value.shape, value.tobytes())
-    elif isinstance(value, np.generic):
-        put("scalar", value.dtype.str, value.tobytes())
-    elif isinstance(value, SeedSequence):
-        put_all("seed", [_plain_integers(value.entropy), value.spawn_key, value.pool_size])
-    elif isinstance(value, types.ModuleType):
-        put("module", value.__name__)
-    elif isinstance(value, types.CodeType):
-        put("code", value.co_code)
-        put_all("constants", value.co_consts)
-        put_all("names", [value.co_names, value.co_varnames, value.co_freevars])
-    elif isinstance(value, types.FunctionType | type):
-        if id(value) in seen:  # functions may refer to each other
-            put("again", seen[id(value)])
-        else:
-            seen[id(value)] = len(seen)
-            _feed_definition(value, put, put_all)
-    elif isinstance(value, np.ndarray | list | tuple):
-        put_all(type(value).__name__, value)
-    elif isinstance(value, set | frozenset):
-        put_all("set", sorted(fingerprint(item) for item in value))
-    elif isinstance(value, Mapping):
-        items = sorted((fingerprint(key), key) for key in value)
-        put_all("mapping", [(key, value[key]) for _, key in items])
-    elif isinstance(value, types.MethodType):
-        put_all("method", [value.__func__, value.__self__])
-    elif isinstance(value, functools.partial):
-        put_all("partial", [value.func, value.args, value.keywords])
-    elif dataclasses.is_dataclass(value):
-        fields = [(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)]
-        put_all("dataclass", [type(value), *fields])
-    else:
-        try:
-            put("pickle", pickle.dumps(value, protocol=5))
-        except Exception:
-            raise ValueError(
-                f"value = {value!r} cannot be identified; permitted: what can be pickled"
-            ) from None
-
-
-def _feed_definition(value, put, put_all):
-    """Feed a function or a class: its name, and its code unless it is installed."""
-    installed = _is_installed(value.__module__)
-    if isinstance(value, type):
-        put("class", value.__module__, value.__qualname__)
-        if not installed:
-            own = vars(value).items()
-            members = [item for item in own if isinstance(item[1], types.FunctionType)]
-            put_all("members", [*value.__bases__, *sorted(members, key=lambda item: item[0])])
-        return
-    cells = [cell.cell_contents for cell in value.__closure__ or ()]
-    put_all("function", [value.__qualname__, value.__defaults__, value.__kwdefaults__, *cells])
-    if installed:
-        put("module", value.__module__)
-    else:
-        scope = value.__globals__
-        names = sorted(name for name in _global_names(value.__code__) if name in scope)
-        put_all("body", [value.__code__, *((name, scope[name]) for name in names)])
-
-
-def _plain_function(value):
-    """Return the Python function behind a function compiled by Numba, else the value itself."""
-    if type(value).__module__.partition(".")[0] == "numba":
-        return getattr(value, "py_func", None) or getattr(value, "__wrapped__", value)
-    return value
-
-
-def _plain_integers(entropy):
-    return int(entropy) if np.ndim(entropy) == 0 else [int(word) for word in entropy]
-
-
-def _global_names(code):
-    """Names that a code object and those nested in it look up outside."""
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names |= _global_names(constant)
-    return names
-
-
-_INSTALLED = tuple(
-    str(Path(sysconfig.get_path(kind)).resolve()) for kind in ("stdlib", "purelib", "platlib")
-)
-
-
-def _is_installed(name):
-    """Whether a module is part of simlib (its digest is in the key), of Python or of a package."""
-    if not name or name == "__main__":
-        return False
-    if name.partition(".")[0] in ("simlib", *sys.builtin_module_names):
-        return True
-    path = getattr(sys.modules.get(name), "__file__", None)
-    return path is not None and str(Path(path).resolve()).startswith(_INSTALLED)

@@ -6,14 +6,16 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import types
 
+import joblib
 import numpy as np
 import pytest
 from numba import njit
 
 import simlib
 from simlib import arguments, learners
-from simlib.learners import BUILT_IN, EXAMPLE, Learner, by_name, learner
+from simlib.learners import BUILT_IN, EXAMPLE, Learner, by_name, interface, learner
 from simlib.recharge import simulate
 from simlib.streams import random
 
@@ -130,9 +132,62 @@ def test_digest_follows_the_source_and_what_it_calls():
     assert len(set(variants)) == 4
 
 
+def rewards_of(one):
+    """A simulation for worker processes."""
+    return simulate(I3, one, 500, 1).reward
+
+
+def by_table(arms):
+    """A learner that reads its arms from an array in a tuple."""
+    table = (np.array(arms), "table")
+
+    @learner(rows=1)
+    class Table:
+        def act(state, params, t, rng):
+            return table[0][t]
+
+        def update(state, params, t, arm, reward):
+            state[0, arm] += reward
+
+    return Table
+
+
+def by_module(constant):
+    """A learner that reads its arm from a module."""
+    helper = types.ModuleType("helper")
+    helper.arm = constant
+
+    @learner(rows=1)
+    class Module:
+        def act(state, params, t, rng):
+            return helper.arm if t % 2 else 0
+
+        def update(state, params, t, arm, reward):
+            state[0, arm] += reward
+
+    return Module
+
+
+def test_learners_that_differ_out_of_sight_stay_apart_in_workers():
+    arms = np.arange(2000) % 2
+    other = arms.copy()
+    other[3] = 2  # NumPy prints neither
+    pairs = [(by_table(arms), by_table(other)), (by_module(1), by_module(2))]
+    for one, two in pairs:
+        assert one.digest != two.digest
+        expected = [rewards_of(one), rewards_of(two)]
+        assert expected[0] != expected[1]
+        found = joblib.Parallel(n_jobs=2)(joblib.delayed(rewards_of)(x) for x in (one, two) * 3)
+        assert found == expected * 3
+    assert by_table(arms).digest == pairs[0][0].digest
+    assert by_module(1).digest == pairs[1][0].digest
+
+
 def test_learners_can_be_pickled():
-    for one in (learners.exp3(1000), learners.greedy(I3)):
+    for one in (learners.exp3(1000), learners.greedy(I3), by_module(1)):
+        interface._RESTORED.clear()
         copy = pickle.loads(pickle.dumps(one))
+        assert copy.act is not one.act  # so the digest below has been computed again
         assert (copy.digest, copy.params, copy.name) == (one.digest, one.params, one.name)
         here = simulate(I3, one, 500, 1).utility
         assert np.array_equal(simulate(I3, copy, 500, 1).utility, here)
@@ -141,7 +196,6 @@ def test_learners_can_be_pickled():
 OUTSIDE = '''
 import pickle
 import sys
-import time
 
 import simlib
 from simlib.learners import exp3, learner
@@ -167,9 +221,6 @@ class Foreign:
         state[1, arm] += reward
 
 simulate([0.5, 0.1, 0.3], Foreign, 10, 1)
-start = time.process_time()
-run = simulate([0.5, 0.1, 0.3], Foreign, 1_000_000, 1)
-print(time.process_time() - start)
 simulate([0.5, 0.1, 0.3], exp3(10), 10, 1)
 
 with open(sys.argv[1], "rb") as file:
@@ -181,7 +232,7 @@ print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 '''
 
 
-def test_in_another_process_learners_are_fast_and_no_kernel_recompiles(tmp_path):
+def test_in_another_process_no_kernel_recompiles(tmp_path):
     offset = 1
 
     @learner(rows=1)
@@ -205,13 +256,11 @@ def test_in_another_process_learners_are_fast_and_no_kernel_recompiles(tmp_path)
         text=True,
         check=True,
     )
-    seconds, travelled, sources, stats = run.stdout.strip().splitlines()
+    travelled, sources, stats = run.stdout.strip().splitlines()
     if sources != simlib.SOURCES_DIGEST:
         pytest.skip("a source was edited while the test ran")
     assert travelled == f"{simulate(I3, Local, 500, 1).reward} {Local.digest}"
     assert stats == "1 0"
-    # Interpreted Python would need more than a second for a million steps.
-    assert float(seconds) < 0.6
 
 
 def test_run_time_errors_name_learner_step_and_value():

@@ -1,6 +1,8 @@
 """Replications: the same numbers however they are computed, and checkpoints that can be trusted."""
 
+import importlib
 import os
+import sys
 import types
 
 import joblib
@@ -196,6 +198,80 @@ def test_fingerprints_see_the_code_and_what_it_refers_to():
     assert outer == fingerprint(cell("\n\n" + source)["outer"])  # a moved cell
     assert outer != fingerprint(cell(source.replace("rate = 1", "rate = 2"))["outer"])
     assert outer != fingerprint(cell(source.replace("rate * x", "rate + x"))["outer"])
+
+
+def test_fingerprints_see_modules_and_classes(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    source = "rate = 1\ndef f(x):\n    return inner(x)\ndef inner(x):\n    return x\n"
+    seen = set()
+    for text in (source, source.replace("return x\n", "return 2 * x\n"), source + "# changed\n"):
+        (tmp_path / "its_helper.py").write_text(text)
+        monkeypatch.delitem(sys.modules, "its_helper", raising=False)
+        importlib.invalidate_caches()
+        sys.dont_write_bytecode, kept = True, sys.dont_write_bytecode
+        try:
+            outer = cell("import its_helper\ndef outer(x):\n    return its_helper.f(x)\n")["outer"]
+        finally:
+            sys.dont_write_bytecode = kept
+        seen.add(fingerprint(outer))
+        assert fingerprint(outer) in seen
+    assert len(seen) == 3
+    outer = cell("import its_helper\ndef outer(x):\n    return x * its_helper.rate\n")["outer"]
+    before = fingerprint(outer)
+    sys.modules["its_helper"].rate = 2
+    assert fingerprint(outer) != before
+
+    body = """
+class C:
+    rate = 1
+    @staticmethod
+    def s(x): return x + 1
+    @classmethod
+    def c(cls, x): return x + 2
+    @property
+    def p(self): return 3
+def outer(x):
+    return C.s(x)
+"""
+    edits = [("", ""), ("rate = 1", "rate = 2"), ("x + 1", "x + 5"), ("x + 2", "x + 5")]
+    edits += [("return 3", "return 5"), ("classmethod", "staticmethod")]
+    found = [fingerprint(cell(body.replace(*edit))["outer"]) for edit in edits]
+    assert len(set(found)) == len(edits)
+    assert fingerprint(cell(body)["outer"]) == found[0]
+    # A class executed without a module's name.
+    bare = [{}, {}]
+    for scope, text in zip(bare, (body, body.replace("x + 2", "x + 5")), strict=True):
+        exec(text, scope)
+    assert fingerprint(bare[0]["C"]) != fingerprint(bare[1]["C"])
+
+
+def test_fingerprints_see_every_entry_of_an_array_in_a_container():
+    one = np.zeros(2000)
+    two = one.copy()
+    two[1000] = 1e-300
+    for wrap in (tuple, list, lambda items: {"key": items}, lambda items: np.array(items, object)):
+        assert fingerprint(wrap([one, 1])) != fingerprint(wrap([two, 1]))
+        assert fingerprint(wrap([one, 1])) == fingerprint(wrap([one.copy(), 1]))
+
+
+def test_dataclasses_enums_and_objects_have_fingerprints():
+    text = """
+import dataclasses, enum
+@dataclasses.dataclass(frozen=True)
+class D:
+    x: int = 1
+    y: list = dataclasses.field(default_factory=list)
+class E(enum.Enum):
+    A = 1
+class Plain:
+    factor = 1
+def outer(x):
+    return D(E.A.value, [Plain()])
+"""
+    variants = [("", ""), ("x: int = 1", "x: int = 2"), ("A = 1", "A = 2"), ("r = 1", "r = 2")]
+    found = [fingerprint(cell(text.replace(*edit))["outer"]) for edit in variants]
+    assert len(set(found)) == len(variants)
+    assert fingerprint(cell(text)["outer"]) == found[0]
 
 
 def test_fingerprints_of_values():

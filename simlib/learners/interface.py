@@ -22,7 +22,6 @@ import dataclasses
 import hashlib
 import inspect
 import textwrap
-import types as python_types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +33,7 @@ from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from simlib.arguments import positive_integer, real_vector
+from simlib.fingerprint import fingerprint
 
 __all__ = [
     "ACT",
@@ -101,8 +101,9 @@ class Learner:
     arms : int or None
         The number of arms that the learner is made for, if it is made for one.
     digest : str
-        Changes when the code of a function, anything it refers to, or a parameter changes. Use it
-        with ``simlib.SOURCES_DIGEST`` as key of stored results.
+        Changes when the code of a function, anything it refers to, or a parameter changes (see
+        `simlib.fingerprint`; code of simlib counts by its name). Use it with
+        ``simlib.SOURCES_DIGEST`` as key of stored results.
     """
 
     name: str
@@ -135,8 +136,7 @@ class Learner:
         changed = dataclasses.replace(
             self, params=values, name=name or self.name, arms=self.arms if arms is None else arms
         )
-        functions = {kind: getattr(self, kind).py_func for kind in _SIGNATURES}
-        return dataclasses.replace(changed, digest=_digest(changed, functions))
+        return dataclasses.replace(changed, digest=_digest(changed))
 
     def new_state(self, arms: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return an initialised state, shape (rows, arms), and the parameters as an array."""
@@ -271,7 +271,7 @@ def compile_learner(
     made = Learner(
         name=name, rows=rows, params=values, strategy_row=strategy_row, arms=arms, **compiled
     )
-    return dataclasses.replace(made, digest=_digest(made, functions))
+    return dataclasses.replace(made, digest=_digest(made))
 
 
 def check_learner(value: Any, arms: int) -> Learner:
@@ -427,77 +427,23 @@ def _try_out(made: Learner, steps: int = 8) -> None:
         return
 
 
-def _digest(made: Learner, functions: dict[str, Callable]) -> str:
+def _digest(made: Learner) -> str:
     """Return a digest of what the learner computes."""
-    digest = hashlib.sha256()
     head = (made.name, made.rows, made.strategy_row, made.arms, made.params)
-    digest.update(repr(head).encode())
-    for kind in _SIGNATURES:
-        _feed_function(digest, functions[kind], set())
-    return digest.hexdigest()[:24]
+    functions = [getattr(made, kind).py_func for kind in _SIGNATURES]
+    return fingerprint((*head, *functions))[:24]
 
 
-def _feed_function(digest, function: Callable, seen: set) -> None:
-    """Add a function to a digest: its byte code and, recursively, what it refers to.
-
-    The byte code is what runs; the source text on disk may have been edited since.
-    """
-    if id(function) in seen:
-        return
-    seen.add(id(function))
-    cells = dict(
-        zip(
-            function.__code__.co_freevars,
-            (cell.cell_contents for cell in function.__closure__ or ()),
-            strict=True,
-        )
-    )
-    names = _feed_code(digest, function.__code__)
-    digest.update(repr(function.__defaults__).encode())
-    for name in sorted({*names, *cells}):
-        if name in cells:
-            value = cells[name]
-        elif name in function.__globals__:
-            value = function.__globals__[name]
-        else:
-            continue
-        digest.update(name.encode())
-        value = getattr(value, "py_func", value)
-        if isinstance(value, python_types.FunctionType):
-            _feed_function(digest, value, seen)
-        elif isinstance(value, np.ndarray):
-            digest.update(repr((value.dtype, value.shape)).encode())
-            digest.update(np.ascontiguousarray(value).tobytes())
-        elif isinstance(value, bool | int | float | complex | str | tuple | np.generic):
-            digest.update(repr(value).encode())
-        else:
-            digest.update(getattr(value, "__name__", type(value).__name__).encode())
-
-
-def _feed_code(digest, code) -> set[str]:
-    """Add byte code and constants to a digest; return the global names that the code uses."""
-    digest.update(code.co_code)
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if inspect.iscode(constant):
-            names |= _feed_code(digest, constant)
-        elif isinstance(constant, frozenset):
-            digest.update(repr(sorted(map(repr, constant))).encode())
-        else:
-            digest.update(repr(constant).encode())
-    return names
-
-
-_RESTORED: dict[str, Learner] = {}
+_RESTORED: dict[tuple[str, str], Learner] = {}
 
 
 def _restore(digest: str, params: tuple, options: dict, functions: bytes) -> Learner:
     """Rebuild a pickled learner, compiling its functions once in each process."""
-    if digest not in _RESTORED:
+    key = (digest, hashlib.sha256(functions).hexdigest())
+    if key not in _RESTORED:
         functions = serialize.loads(functions)
         built_in = functions["act"].__module__ == "simlib.learners.library"
-        made = compile_learner(
+        _RESTORED[key] = compile_learner(
             type(options["name"], (), functions), params=params, built_in=built_in, **options
         )
-        _RESTORED[digest] = dataclasses.replace(made, digest=digest)
-    return _RESTORED[digest]
+    return _RESTORED[key]
