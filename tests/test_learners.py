@@ -15,8 +15,8 @@ from numba import njit
 
 import simlib
 from simlib import arguments, learners
-from simlib.learners import BUILT_IN, EXAMPLE, Learner, by_name, interface, learner
-from simlib.recharge import simulate
+from simlib.learners import BUILT_IN, EXAMPLE, Learner, by_name, guard, interface, learner
+from simlib.recharge import bandit, queue, simulate, simulate_queue, simulate_with_buffers
 from simlib.streams import random
 
 I3 = (0.5, 0.1, 0.3)
@@ -263,6 +263,87 @@ def test_in_another_process_no_kernel_recompiles(tmp_path):
     assert stats == "1 0"
 
 
+def test_a_column_that_two_arms_do_not_have_is_refused():
+    @learner(rows=1)
+    class ThirdColumn:
+        def act(state, params, t, rng):
+            return 0
+
+        def update(state, params, t, arm, reward):
+            state[0, 2] = reward
+
+    assert simulate(I3, ThirdColumn, 10, 1).pulls[0] == 10
+    message = r"ThirdColumn: the state has 1 rows \(rows=1\) and 2 columns.*outside"
+    for run in (
+        lambda: simulate([0.5, 0.1], ThirdColumn, 10, 1),
+        lambda: simulate_queue(0.1, [0.5, 0.1], ThirdColumn, 10, 1),
+        lambda: simulate_with_buffers([0.5, 0.1], ThirdColumn, 10, 1),
+    ):
+        with pytest.raises(ValueError, match=message):
+            run()
+
+
+helper = njit(lambda: np.random.random())  # noqa: NPY002
+
+
+@pytest.mark.parametrize(
+    ("prelude", "draw", "named"),
+    [
+        ("", "np.random.random()", "np.random"),
+        ("from numpy.random import rand", "rand()", "rand"),
+        ("import random as chance", "chance.random()", "chance"),
+        ("from random import gauss", "gauss(0.0, 1.0)", "gauss"),
+        ("from numpy import random as nr", "nr.standard_normal()", "nr"),
+        ("", "helper()", "np.random"),
+    ],
+)
+def test_other_random_numbers_are_refused(prelude, draw, named):
+    source = f"""
+    {prelude}
+    @learner(rows=1)
+    class L:
+        def act(state, params, t, rng):
+            return 1 if {draw} < 0.5 else 0
+        def update(state, params, t, arm, reward):
+            pass
+    """
+    message = rf"learner L: act uses {named}.*use simlib\.streams\.random\(rng\)"
+    with pytest.raises(ValueError, match=message):
+        made(source, helper=helper)
+
+
+def test_the_names_of_random_functions_are_free():
+    source = """
+    @learner(rows=1)
+    class L:
+        def act(state, params, t, rng):
+            return np.int64(random(rng) < 0.5)
+        def update(state, params, t, arm, reward):
+            state[0, arm] = np.sqrt(state[0, arm])
+    """
+    assert made(source).name == "L"
+
+
+def test_a_failure_that_does_not_repeat_is_reported(monkeypatch):
+    def once(answer):
+        answers = [answer]
+        return lambda *arguments: answers.pop() if answers else guard.OK
+
+    one = learners.round_robin()
+    monkeypatch.setattr(queue, "_advance", once(guard.BAD_STATE))
+    monkeypatch.setattr(bandit, "_advance", once(guard.BAD_STATE))
+    monkeypatch.setattr(bandit, "_advance_with_buffers", once(guard.BAD_STATE))
+    for run in (
+        lambda: simulate(I3, one, 10, 1),
+        lambda: simulate_with_buffers(I3, one, 10, 1),
+        lambda: simulate_queue(0.5, I3, one, 10, 1),
+    ):
+        with pytest.raises(
+            ValueError, match=r"repeated with the same seed.*streams\.random\(rng\)"
+        ):
+            run()
+
+
 def test_run_time_errors_name_learner_step_and_value():
     @learner(rows=1)
     class OutOfRange:
@@ -299,8 +380,13 @@ def test_run_time_errors_name_learner_step_and_value():
         def update(state, params, t, arm, reward):
             pass
 
-    with pytest.raises(ValueError, match=r"BadStart: state\[0, 1\] is inf after step 0"):
-        simulate(I3, BadStart, 1000, 1)
+    for run in (
+        lambda: simulate(I3, BadStart, 1000, 1),
+        lambda: simulate_with_buffers(I3, BadStart, 1000, 1),
+        lambda: simulate_queue(0.5, I3, BadStart, 1000, 1),
+    ):
+        with pytest.raises(ValueError, match=r"BadStart: state\[0, 1\] is inf after step 0"):
+            run()
 
 
 def slow_exp3(rng, rewards, horizon, arms):

@@ -301,6 +301,23 @@ def test_queue_reports_bad_learners():
         simulate_with_buffers(I3, Breaks, 1000, 1)
 
 
+def test_queue_looks_at_the_state_after_the_last_step():
+    @learner(rows=1)
+    class Breaks:
+        def act(state, params, t, rng):
+            return 0
+
+        def update(state, params, t, arm, reward):
+            state[0, 0] = np.inf if t > 1 else 0.0
+
+    # With few arrivals a run of 60 steps ends, for some seed, without a packet in the last one.
+    for seed in range(20):
+        good = simulate_queue(0.1, I3, learners.round_robin(), 60, seed)
+        if good.pulls.sum() > 1 and good.queue[-1] == 0:
+            with pytest.raises(ValueError, match=r"Breaks: state\[0, 0\] is inf after step \d"):
+                simulate_queue(0.1, I3, Breaks, 60, seed)
+
+
 ONE = learners.round_robin()
 
 

@@ -17,7 +17,15 @@ from numba import njit
 
 from simlib.learners.interface import Learner
 
-__all__ = ["BAD_ARM", "BAD_STATE", "CHECK_EVERY", "OK", "first_bad_entry", "raise_run_error"]
+__all__ = [
+    "BAD_ARM",
+    "BAD_STATE",
+    "CHECK_EVERY",
+    "OK",
+    "first_bad_entry",
+    "raise_run_error",
+    "raise_unrepeatable",
+]
 
 OK = 0
 BAD_ARM = 1
@@ -60,3 +68,12 @@ def raise_run_error(learner: Learner, state, code: int, step: int, value: int) -
             f"learner {learner.name}: state[{row}, {arm}] is {state[row, arm]} after step {step}; "
             f"permitted: finite numbers"
         )
+
+
+def raise_unrepeatable(learner: Learner) -> None:
+    """Raise the ``ValueError`` for a run that failed and whose repetition did not."""
+    raise ValueError(
+        f"learner {learner.name}: its state stopped being finite in one run, but not when the run "
+        f"was repeated with the same seed; permitted: functions of their arguments that draw "
+        f"random numbers with simlib.streams.random(rng) only"
+    )

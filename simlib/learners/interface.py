@@ -33,7 +33,7 @@ from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from simlib.arguments import positive_integer, real_vector
-from simlib.fingerprint import fingerprint
+from simlib.fingerprint import fingerprint, is_installed, plain_function, references
 
 __all__ = [
     "ACT",
@@ -139,10 +139,23 @@ class Learner:
         return dataclasses.replace(changed, digest=_digest(changed))
 
     def new_state(self, arms: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return an initialised state, shape (rows, arms), and the parameters as an array."""
+        """Return an initialised state, shape (rows, arms), and the parameters as an array.
+
+        Raises
+        ------
+        ValueError
+            If an entry of the state is not finite.
+        """
         state = np.zeros((self.rows, arms))
         params = np.array(self.params, dtype=np.float64)
         self.init(state, params)
+        bad = np.argwhere(~np.isfinite(state)).tolist()
+        if bad:
+            row, arm = bad[0]
+            raise ValueError(
+                f"learner {self.name}: state[{row}, {arm}] is {state[row, arm]} after step 0, "
+                f"which is init; permitted: finite numbers"
+            )
         return state, params
 
     def __reduce__(self):
@@ -190,8 +203,9 @@ def learner(
     ------
     ValueError
         If a function is missing, takes the wrong number of arguments, cannot be compiled or
-        returns the wrong type; if it uses a row that the state does not have; if ``params`` are
-        not finite. The message says what a learner looks like.
+        returns the wrong type; if it uses a row that the state does not have; if it draws from
+        ``random`` or ``numpy.random``; if ``params`` are not finite. The message says what a
+        learner looks like.
 
     Examples
     --------
@@ -211,7 +225,7 @@ def learner(
         made = compile_learner(
             cls, rows=rows, params=params, strategy_row=strategy_row, arms=arms, name=name
         )
-        _try_out(made)
+        _try_out(made, made.arms or max(3, len(made.params)))
         return made
 
     return decorate if cls is None else decorate(cls)
@@ -265,6 +279,9 @@ def compile_learner(
         )
     if arms is not None:
         arms = positive_integer(f"learner {name}: arms", arms)
+    if not built_in:
+        for kind, function in functions.items():
+            _refuse_other_randomness(name, kind, function, set())
     compiled = {
         kind: _compile(name, kind, function, built_in) for kind, function in functions.items()
     }
@@ -274,13 +291,21 @@ def compile_learner(
     return dataclasses.replace(made, digest=_digest(made))
 
 
+_TRIED: set[tuple[str, int]] = set()
+
+
+def _is_built_in(function: Callable) -> bool:
+    return function.__module__ == "simlib.learners.library"
+
+
 def check_learner(value: Any, arms: int) -> Learner:
     """Return ``value`` if it is a learner that can be run with this number of arms.
 
     Raises
     ------
     ValueError
-        Otherwise; the message says what a learner looks like.
+        Otherwise; the message says what a learner looks like, or which entry outside the state it
+        uses with this number of arms.
     """
     if not isinstance(value, Learner):
         what = "a plain Python function" if inspect.isfunction(value) else "not a learner"
@@ -292,6 +317,10 @@ def check_learner(value: Any, arms: int) -> Learner:
         raise ValueError(
             f"learner {value.name} is made for {value.arms} arms; service_rates has {arms}"
         )
+    trial = (value.digest, arms)
+    if not _is_built_in(value.act.py_func) and trial not in _TRIED:
+        _try_out(value, arms)
+        _TRIED.add(trial)
     return value
 
 
@@ -325,6 +354,36 @@ def _functions_of(cls: type, name: str) -> dict[str, Callable]:
             )
         functions[kind] = function
     return functions
+
+
+def _refuse_other_randomness(name: str, kind: str, function: Callable, seen: set) -> None:
+    """Refuse a function that draws, itself or in what it calls, from another generator."""
+    if function in seen or is_installed(function.__globals__.get("__name__")):
+        return
+    seen.add(function)
+    for path, value in references(function).items():
+        value = plain_function(value)
+        if _is_other_randomness(value):
+            raise ValueError(
+                f"learner {name}: {kind} uses {path}, whose numbers do not follow from the seed; "
+                f"use simlib.streams.random(rng).\n{_explanation()}"
+            )
+        if inspect.isfunction(value):
+            _refuse_other_randomness(name, kind, value, seen)
+
+
+def _is_other_randomness(value: Any) -> bool:
+    """Tell whether a value is, or belongs to, the module random or numpy.random."""
+    if inspect.ismodule(value):
+        origin = value.__name__
+    else:
+        owner = getattr(value, "__self__", None)
+        if owner is None or inspect.ismodule(owner):
+            owner = value
+        origin = getattr(owner, "__module__", None) or type(owner).__module__
+    return isinstance(origin, str) and (
+        origin in ("random", "secrets") or f"{origin}.".startswith("numpy.random.")
+    )
 
 
 def _compile(name: str, kind: str, function: Callable, built_in: bool) -> Callable:
@@ -399,14 +458,13 @@ class _GuardedState(np.ndarray):
             raise _RowError(str(error)) from None
 
 
-def _try_out(made: Learner, steps: int = 8) -> None:
+def _try_out(made: Learner, arms: int, steps: int = 8) -> None:
     """Run the Python functions for a few steps to find indices outside the state.
 
     Compiled code does not check indices: a row too few would silently read and overwrite other
-    memory. Any other exception is left to the real run, since three arms and alternating rewards
-    need not suit every learner.
+    memory. Any other exception is left to the real run, since a guessed number of arms and
+    alternating rewards need not suit every learner.
     """
-    arms = made.arms or max(3, len(made.params))
     state = np.zeros((made.rows, arms)).view(_GuardedState)
     params = np.array(made.params, dtype=np.float64)
     rng = np.arange(1, 5, dtype=np.uint64)
@@ -442,8 +500,7 @@ def _restore(digest: str, params: tuple, options: dict, functions: bytes) -> Lea
     key = (digest, hashlib.sha256(functions).hexdigest())
     if key not in _RESTORED:
         functions = serialize.loads(functions)
-        built_in = functions["act"].__module__ == "simlib.learners.library"
-        _RESTORED[key] = compile_learner(
-            type(options["name"], (), functions), params=params, built_in=built_in, **options
-        )
+        cls = type(options["name"], (), functions)
+        built_in = _is_built_in(functions["act"])
+        _RESTORED[key] = compile_learner(cls, params=params, built_in=built_in, **options)
     return _RESTORED[key]

@@ -31,6 +31,7 @@ from simlib.learners.guard import (
     OK,
     first_bad_entry,
     raise_run_error,
+    raise_unrepeatable,
 )
 from simlib.learners.interface import ACT, UPDATE, Learner, check_learner
 from simlib.streams import random, substreams
@@ -435,8 +436,7 @@ def simulate(
     burn_in : int
         Number of first steps left out of the late moments, below the horizon.
     progress : callable, optional
-        Called with the number of steps done after each checkpoint, for example the update method
-        of a progress bar.
+        Called after each checkpoint and at the end with the number of steps done since the start.
 
     Returns
     -------
@@ -489,6 +489,8 @@ def simulate(
     run, error = _run(*settings, progress, CHECK_EVERY)
     if error is not None and error[1] == BAD_STATE:
         _, error = _run(*settings, None, 1)
+        if error is None:
+            raise_unrepeatable(learner)
     if error is not None:
         raise_run_error(learner, *error)
     return run
@@ -512,9 +514,6 @@ def _run(
     arms = mu.size
     actions, rewards = substreams(seed, ("actions", "rewards"))
     state, params = learner.new_state(arms)
-    bad = first_bad_entry(state)
-    if bad >= 0:
-        return None, (state, BAD_STATE, 0, bad)
     counts = np.zeros((4, arms), dtype=np.int64)
     sums = np.zeros((3, arms))
     scalars = np.array([-1, 0, 0, 0], dtype=np.int64)
@@ -727,6 +726,8 @@ def simulate_with_buffers(
             *(horizon, check_every, servers, pulls, accepted, scalars),
         )
         if code != BAD_STATE:
+            if check_every == 1:
+                raise_unrepeatable(learner)
             break
     raise_run_error(learner, state, code, int(scalars[0]), int(scalars[1]))
     return BufferRun(

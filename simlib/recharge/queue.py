@@ -28,6 +28,7 @@ from simlib.learners.guard import (
     OK,
     first_bad_entry,
     raise_run_error,
+    raise_unrepeatable,
 )
 from simlib.learners.interface import ACT, UPDATE, Learner, check_learner
 from simlib.recharge.bandit import availability_table
@@ -225,7 +226,7 @@ def _advance(
                 queue -= accepted
                 departed += accepted
                 update(state, params, t, arm, reward)
-                if t >= check_at or t == checkpoints[-1]:
+                if t >= check_at:
                     check_at = t + check_every
                     bad = first_bad_entry(state)
                     if bad >= 0:
@@ -237,6 +238,12 @@ def _advance(
             empty += queue == 0
         recorded[0, k] = queue
         recorded[1, k] = total
+    # The learner need not have had a packet in the last step.
+    bad = first_bad_entry(state)
+    if bad >= 0:
+        scalars[0] = t
+        scalars[1] = bad
+        return BAD_STATE
     scalars[2] = largest
     scalars[3] = empty
     scalars[4] = arrived
@@ -398,6 +405,8 @@ def _run(rate, learner, steps, table, seed):
             *(rate, steps, recorded, counts, sums, scalars, check_every),
         )
         if code != BAD_STATE:
+            if check_every == 1:
+                raise_unrepeatable(learner)
             break
     raise_run_error(learner, state, code, int(scalars[0]), int(scalars[1]))
     return recorded, counts, sums, scalars
