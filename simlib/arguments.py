@@ -5,7 +5,7 @@ parameter, the value it had and the values that are permitted.
 """
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -21,45 +21,48 @@ __all__ = [
     "positive_real",
     "probability_open",
     "rates",
+    "real",
     "real_vector",
 ]
 
+_LARGEST = 2**53  # up to here a float holds every integer
 
-def _integer(name: str, value: Any, permitted: str) -> int:
+
+def _integer(name: str, value: Any, least: int) -> int:
+    permitted = f"integers from {least} to 2**53"
     if isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} = {value!r} is a truth value; permitted: {permitted}")
     if isinstance(value, float | np.floating) and float(value).is_integer():
-        return int(value)
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ValueError(f"{name} = {value!r} is not an integer; permitted: {permitted}") from None
+        number = int(value)
+    else:
+        try:
+            number = operator.index(value)
+        except TypeError:
+            raise ValueError(
+                f"{name} = {value!r} is not an integer; permitted: {permitted}"
+            ) from None
+    if not least <= number <= _LARGEST:
+        size = "small" if number < least else "large"
+        raise ValueError(f"{name} = {value!r} is too {size}; permitted: {permitted}")
+    return number
 
 
 def positive_integer(name: str, value: Any) -> int:
-    """Return ``value`` as an ``int`` that is at least 1.
+    """Return ``value`` as an ``int`` from 1 to 2**53.
 
     A float without a fraction such as ``1e6`` is accepted, as is any NumPy integer.
 
     Raises
     ------
     ValueError
-        For truth values, fractions, anything that is not a number, and numbers below 1.
+        For truth values, fractions, anything that is not a number, and numbers out of range.
     """
-    permitted = "integers 1, 2, ..."
-    number = _integer(name, value, permitted)
-    if number < 1:
-        raise ValueError(f"{name} = {value!r} is too small; permitted: {permitted}")
-    return number
+    return _integer(name, value, 1)
 
 
 def non_negative_integer(name: str, value: Any) -> int:
-    """Return ``value`` as an ``int`` that is at least 0; otherwise as `positive_integer`."""
-    permitted = "integers 0, 1, 2, ..."
-    number = _integer(name, value, permitted)
-    if number < 0:
-        raise ValueError(f"{name} = {value!r} is too small; permitted: {permitted}")
-    return number
+    """Return ``value`` as an ``int`` from 0 to 2**53; otherwise as `positive_integer`."""
+    return _integer(name, value, 0)
 
 
 def _real(name: str, value: Any, permitted: str) -> float:
@@ -67,8 +70,17 @@ def _real(name: str, value: Any, permitted: str) -> float:
         if isinstance(value, bool | np.bool_ | str):
             raise TypeError
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} = {value!r} is not a number; permitted: {permitted}") from None
+    return number
+
+
+def real(name: str, value: Any) -> float:
+    """Return ``value`` as a finite ``float``, or raise ``ValueError``."""
+    permitted = "finite numbers"
+    number = _real(name, value, permitted)
+    if not np.isfinite(number):
+        raise ValueError(f"{name} = {value!r} is not finite; permitted: {permitted}")
     return number
 
 
@@ -101,16 +113,19 @@ def real_vector(name: str, value: Any) -> NDArray[np.float64]:
     permitted = "a one-dimensional sequence of finite numbers"
     if isinstance(value, str | bytes):
         raise ValueError(f"{name} = {value!r} is text; permitted: {permitted}")
+    if isinstance(value, Set | Mapping):
+        raise ValueError(f"{name} = {value!r} has no order; permitted: {permitted}")
     if isinstance(value, Iterable) and not isinstance(value, np.ndarray):
         value = list(value)
     try:
         raw = np.asarray(value)
-        if raw.dtype.kind not in "iufO":
+        if raw.dtype.kind not in "iufO" or (
+            raw.dtype.kind == "O"
+            and any(isinstance(item, str | bytes | bool | np.bool_) for item in raw.ravel())
+        ):
             raise TypeError
         vector = np.array(raw, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
-        if np.ndim(value) == 1 and len(value) == 0:
-            return np.empty(0)
         raise ValueError(f"{name} = {value!r} is not numeric; permitted: {permitted}") from None
     if vector.ndim != 1:
         raise ValueError(f"{name} has {vector.ndim} dimensions; permitted: {permitted}")

@@ -35,7 +35,6 @@ from simlib.arguments import positive_integer
 __all__ = [
     "as_seed_sequence",
     "beta",
-    "exponential",
     "gamma",
     "integer_below",
     "normal",
@@ -214,18 +213,6 @@ def integer_below(rng, n):
         number of arms that fits into memory. The result is always below n.
     """
     return np.int64(random(rng) * n)
-
-
-@njit(cache=True, error_model="numpy")
-def exponential(rng):
-    """Draw from the exponential law of mean 1, by inversion of one uniform.
-
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        State of the generator, changed in place.
-    """
-    return -math.log1p(-random(rng))
 
 
 @njit(cache=True, error_model="numpy")

@@ -552,16 +552,24 @@ def test_by_name_makes_every_learner():
 
 
 @pytest.mark.parametrize(
-    "bad", [[], 0.5, [[0.5]], [0.0], [1.0], [float("nan")], [-0.1, 0.5], ["a"], None, "0.5"]
+    "bad",
+    [
+        *([], 0.5, [[0.5]], [0.0], [1.0], [float("nan")], [-0.1, 0.5], ["a"], None, "0.5"),
+        *([[0.5], [0.1, 0.2]], {0.5, 0.1}, {0.5: 1}, [True, False], [0.5, "0.1"], [0.5, None]),
+        *(np.array(["0.5", "0.1"], dtype=object), np.array([0.5, True], dtype=object)),
+    ],
+    ids=repr,
 )
 def test_rates_refuses(bad):
     with pytest.raises(ValueError, match=r"service_rates.*permitted"):
         arguments.rates("service_rates", bad)
 
 
-@pytest.mark.parametrize("bad", [0, -3, 1.5, True, "3", None, float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    "bad", [0, -3, 1.5, True, "3", None, float("nan"), float("inf"), 2**53 + 1, 1e16]
+)
 def test_positive_integer_refuses(bad):
-    with pytest.raises(ValueError, match=r"horizon.*permitted"):
+    with pytest.raises(ValueError, match=r"horizon.*permitted: integers from 1 to 2\*\*53"):
         arguments.positive_integer("horizon", bad)
 
 

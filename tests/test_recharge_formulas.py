@@ -181,6 +181,7 @@ def test_rates_out_of_range_are_refused_by_name(wrong):
         ("learning_rate", lambda: formulas.relaxation_time(I3, 0.0)),
         ("age", lambda: formulas.availability(0.5, 0)),
         ("total_odds", lambda: formulas.competitive_ratio(-1.0)),
+        ("total_odds", lambda: formulas.competitive_ratio(True)),
         ("arms", lambda: formulas.least_competitive_ratio(1)),
         ("arms", lambda: identical(0, 1)),
         ("epoch", lambda: formulas.bufferless_mean_queue(0.1, 0.2, "start")),

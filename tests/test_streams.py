@@ -69,7 +69,6 @@ def test_integer_below_never_reaches_n_at_the_largest_uniform():
 @pytest.mark.parametrize(
     ("draw", "mean", "variance"),
     [
-        (streams.exponential, 1.0, 1.0),
         (streams.normal, 0.0, 1.0),
         (lambda rng: streams.gamma(rng, 1.0), 1.0, 1.0),
         (lambda rng: streams.gamma(rng, 4.5), 4.5, 4.5),

@@ -61,7 +61,9 @@ def as_number(name, value):
             raise ValueError(f"{name} = {value!r}; permitted: rationals such as '3/10'") from None
     if isinstance(value, Fraction):
         return value
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+    if isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} = {value!r} is a truth value; permitted: numbers")
+    if isinstance(value, int | np.integer):
         return Fraction(int(value))
     try:
         return float(value)
