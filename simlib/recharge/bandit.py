@@ -111,8 +111,6 @@ class BanditRun:
         Name of the learner.
     reward : int
         Total of the realised rewards.
-    arm_reward : ndarray of int64, shape (arms,)
-        Realised reward collected from each arm.
     utility : ndarray, shape (arms,)
         Utility collected from each arm.
     hindsight : ndarray, shape (arms,)
@@ -144,7 +142,6 @@ class BanditRun:
     horizon: int
     learner: str
     reward: int
-    arm_reward: NDArray[np.int64]
     utility: NDArray[np.float64]
     hindsight: NDArray[np.float64]
     realized_hindsight: NDArray[np.int64] | None
@@ -573,7 +570,6 @@ def _run(
         horizon=horizon,
         learner=learner.name,
         reward=int(counts[2].sum()),
-        arm_reward=counts[2].copy(),
         utility=sums[1].copy(),
         hindsight=sums[2] + _tails(table, counts[0], horizon),
         realized_hindsight=_realized(table, counts, sums, horizon) if realized else None,

@@ -62,16 +62,10 @@ class QueueRun:
         Queue length at the end of each recorded step.
     cumulative_queue : ndarray of int64, shape (checkpoints,)
         Sum of the queue lengths at the ends of steps 1..t.
-    max_queue : int
-        Largest queue length at the end of a step.
-    fraction_empty : float
-        Share of steps that end with an empty queue.
-    arrivals, departures : int
-        Packets that arrived, and that a server accepted.
-    decisions : int
-        Number of steps in which a packet was sent.
+    arrivals : int
+        Packets that arrived.
     utility : float
-        Sum over those steps of the conditional probability of acceptance.
+        Sum over the packets sent of the conditional probability of acceptance.
     pulls : ndarray of int64, shape (arms,)
         Packets sent to each server.
     """
@@ -83,11 +77,7 @@ class QueueRun:
     checkpoints: NDArray[np.int64]
     queue: NDArray[np.int64]
     cumulative_queue: NDArray[np.int64]
-    max_queue: int
-    fraction_empty: float
     arrivals: int
-    departures: int
-    decisions: int
     utility: float
     pulls: NDArray[np.int64]
 
@@ -123,8 +113,6 @@ class QueueRuns:
         Recorded steps; the last one is the horizon.
     queue, cumulative_queue : ndarray of int64, shape (replications, checkpoints)
         As in `QueueRun`, a row for each replication.
-    max_queue : ndarray of int64, shape (replications,)
-    fraction_empty : ndarray, shape (replications,)
     """
 
     arrival_rate: float
@@ -134,8 +122,6 @@ class QueueRuns:
     checkpoints: NDArray[np.int64]
     queue: NDArray[np.int64]
     cumulative_queue: NDArray[np.int64]
-    max_queue: NDArray[np.int64]
-    fraction_empty: NDArray[np.float64]
 
     def mean_queue(self, after: int = 0, until: int | None = None) -> NDArray[np.float64]:
         """Return the time average over steps ``after + 1 .. until``, one for each replication.
@@ -186,17 +172,14 @@ def _advance(
 
     Changed in place: ``recorded`` (rows: queue length, its cumulative sum; one column a
     checkpoint), ``counts`` (rows: last attempt or 0, pulls), ``sums`` (rows: uniform of the last
-    attempt, utility), ``scalars`` (step and value of an error, maximum, empty steps, arrivals,
-    departures), the learner's state and the generators.
+    attempt, utility), ``scalars`` (step and value of an error, arrivals), the learner's state and
+    the generators.
     """
     arms = state.shape[1]
     ages = table.shape[1]
     queue = 0
     total = 0
-    largest = 0
-    empty = 0
     arrived = 0
-    departed = 0
     check_at = check_every
     t = 0
     for k in range(checkpoints.shape[0]):
@@ -222,9 +205,7 @@ def _advance(
                 sums[1, arm] += utility
                 counts[0, arm] = t
                 counts[1, arm] += 1
-                accepted = np.int64(reward)
-                queue -= accepted
-                departed += accepted
+                queue -= np.int64(reward)
                 update(state, params, t, arm, reward)
                 if t >= check_at:
                     check_at = t + check_every
@@ -234,8 +215,6 @@ def _advance(
                         scalars[1] = bad
                         return BAD_STATE
             total += queue
-            largest = max(largest, queue)
-            empty += queue == 0
         recorded[0, k] = queue
         recorded[1, k] = total
     # The learner need not have had a packet in the last step.
@@ -244,10 +223,7 @@ def _advance(
         scalars[0] = t
         scalars[1] = bad
         return BAD_STATE
-    scalars[2] = largest
-    scalars[3] = empty
-    scalars[4] = arrived
-    scalars[5] = departed
+    scalars[2] = arrived
     return OK
 
 
@@ -307,11 +283,7 @@ def simulate_queue(
         checkpoints=steps,
         queue=recorded[0],
         cumulative_queue=recorded[1],
-        max_queue=int(scalars[2]),
-        fraction_empty=int(scalars[3]) / horizon,
-        arrivals=int(scalars[4]),
-        departures=int(scalars[5]),
-        decisions=int(counts[1].sum()),
+        arrivals=int(scalars[2]),
         utility=float(sums[1].sum()),
         pulls=counts[1],
     )
@@ -356,13 +328,9 @@ def simulate_queues(
     rate, mu, learner, horizon, steps, table = settings
     queue = np.empty((len(seeds), steps.size), dtype=np.int64)
     cumulative = np.empty_like(queue)
-    largest = np.empty(len(seeds), dtype=np.int64)
-    empty = np.empty(len(seeds))
     for i, seed in enumerate(seeds):
-        recorded, _, _, scalars = _run(rate, learner, steps, table, seed)
+        recorded, _, _, _ = _run(rate, learner, steps, table, seed)
         queue[i], cumulative[i] = recorded
-        largest[i] = scalars[2]
-        empty[i] = scalars[3] / horizon
         if progress is not None:
             progress(i + 1)
     return QueueRuns(
@@ -373,8 +341,6 @@ def simulate_queues(
         checkpoints=steps,
         queue=queue,
         cumulative_queue=cumulative,
-        max_queue=largest,
-        fraction_empty=empty,
     )
 
 
@@ -399,7 +365,7 @@ def _run(rate, learner, steps, table, seed):
         recorded = np.zeros((2, steps.size), dtype=np.int64)
         counts = np.zeros((2, arms), dtype=np.int64)
         sums = np.zeros((2, arms))
-        scalars = np.zeros(6, dtype=np.int64)
+        scalars = np.zeros(3, dtype=np.int64)
         code = _advance(
             *(learner.act, learner.update, state, params, actions, rewards, arrivals, table),
             *(rate, steps, recorded, counts, sums, scalars, check_every),
