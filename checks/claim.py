@@ -20,16 +20,6 @@ METHODS = ("kernel", "symbolic", "exact", "smt", "certified", "statistical", "re
 SCOPES = ("general", "instances")
 PROVENANCES = ("stated", "reconstructed", "ours")
 EFFORTS = ("quick", "full")
-VERDICTS = (
-    "holds",
-    "holds as corrected",
-    "supported",
-    "open",
-    "undecided",
-    "not reproduced",
-    "refuted",
-    "not run",
-)
 TRUE_VERDICTS = ("holds", "holds as corrected")
 MAX_ALPHA = 1e-6
 

@@ -103,7 +103,7 @@ def test_a_factor_that_does_not_shrink_is_refused(exponent):
     ],
 )
 def test_rare_blocks_refute_nothing_where_the_construction_fails(monkeypatch, rates):
-    monkeypatch.setattr(queue_in_front, "_I3", rates)
+    monkeypatch.setattr(queue_in_front, "I3", rates)
     for guarantee in queue_in_front._GUARANTEES:
         assert queue_in_front.rare_long_blocks(guarantee).outcome == "undecided"
 

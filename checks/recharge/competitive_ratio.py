@@ -17,9 +17,7 @@ from checks.finding import (
     truncated,
     undecided,
 )
-from checks.recharge.judging import exponential_above_line
-
-SOURCE = "geometric_recharge"
+from checks.recharge.judging import SOURCE, exponential_above_line
 
 competitive_ratio = Claim(
     "recharge.competitive_ratio",

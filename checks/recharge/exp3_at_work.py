@@ -17,9 +17,7 @@ from checks.finding import (
 )
 from checks.methods.statistical import most_runs
 from checks.recharge.evidence import RATES, exp3_long_run, exp3_settled, odds_and_sum
-from checks.recharge.judging import as_printed_decimal, first_unfit, unfit
-
-SOURCE = "geometric_recharge"
+from checks.recharge.judging import I3, I7, SOURCE, as_printed_decimal, first_unfit, unfit
 
 exp3_concentration = Claim(
     "recharge.exp3_concentration",
@@ -127,10 +125,7 @@ def fixed_point_and_relaxation(limit: str, relaxation: str) -> Finding:
     return combine(found, "rest only at the normalized odds; every direction decays alike")
 
 
-_SYSTEMS = {
-    "I3": ("1/2", "1/10", "3/10"),
-    "I7": ("1/2", "33/100", "33/100", "33/100", "1/4", "1/4", "1/10"),
-}
+_SYSTEMS = {"I3": I3, "I7": I7}
 
 
 def _optimal_frequencies(rates: tuple[str, ...]) -> list:

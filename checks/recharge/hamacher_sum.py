@@ -5,11 +5,9 @@ from itertools import product
 
 from checks.claim import Claim, Source
 from checks.finding import Finding, combine, decide, exact, one_of, proved, refuted, undecided
+from checks.recharge.judging import I3, SOURCE
 
-SOURCE = "geometric_recharge"
-I3 = ("1/2", "1/10", "3/10")
-I7 = ("1/2", "33/100", "33/100", "33/100", "1/4", "1/4", "1/10")
-ENUMERATED = (("1/2", "1/10", "3/10"), ("2/3", "1/4", "1/7"))
+ENUMERATED = (I3, ("2/3", "1/4", "1/7"))
 COUNTED = "schedules enumerated"
 LENGTH = 8  # every schedule of three arms up to this length: 9,840 for each rate vector
 

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from checks.evidence import Evidence
 
 
+#: Key of the topic's source, and the service rates of its two simulated instances, as exact text.
+SOURCE = "geometric_recharge"
+I3 = ("1/2", "1/10", "3/10")
+I7 = ("1/2", "33/100", "33/100", "33/100", "1/4", "1/4", "1/10")
+
+
 def as_printed_decimal(name: str, text: str) -> tuple[Fraction, Fraction]:
     """A decimal and half a unit of its last digit: what a printed number stands for.
 

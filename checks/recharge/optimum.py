@@ -15,9 +15,7 @@ from checks.finding import (
     truncated,
     undecided,
 )
-from checks.recharge.judging import exponential_above_line
-
-SOURCE = "geometric_recharge"
+from checks.recharge.judging import SOURCE, exponential_above_line
 
 opt_upper_bound = Claim(
     "recharge.opt_upper_bound",

@@ -16,10 +16,7 @@ from checks.finding import (
 )
 from checks.methods.statistical import most_runs
 from checks.recharge.evidence import LEARNERS, RATES, learner_table, odds_and_sum, ucb1_paths
-from checks.recharge.judging import unfit
-
-SOURCE = "geometric_recharge"
-
+from checks.recharge.judging import I3, I7, SOURCE, unfit
 
 # Not every bandit algorithm ----------------------------------------------------------------------
 
@@ -423,7 +420,8 @@ def _ranking(index, n, s) -> list[int]:
                 place = position
                 break
             tie = (n[arm], s[arm]) == (n[other], s[other])
-            assert tie or index[arm] < index[other], "precision does not separate two indices"
+            if not (tie or index[arm] < index[other]):
+                raise ArithmeticError("the precision does not separate two indices")
         order.insert(place, arm)
     return order
 
@@ -719,10 +717,7 @@ def two_instances(weights: str, epoch: str) -> Finding:
     is the exact sum over the ages of a copy, (1 - (1 - p)(1 - mu))^-1 times p.
     """
     found = []
-    for name, rates in (
-        ("m = 3", ("1/2", "1/10", "3/10")),
-        ("m = 7", ("1/2", "33/100", "33/100", "33/100", "1/4", "1/4", "1/10")),
-    ):
+    for name, rates in (("m = 3", I3), ("m = 7", I7)):
         mu = [Fraction(rate) for rate in rates]
         odds = [rate / (1 - rate) for rate in mu]
         pi = [x / sum(odds) for x in odds]

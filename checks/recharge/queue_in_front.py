@@ -16,10 +16,8 @@ from checks.finding import (
     undecided,
 )
 from checks.recharge.evidence import RATES, odds_and_sum, queue_growth, queue_settled
-from checks.recharge.judging import as_printed_decimal, first_unfit, unfit
+from checks.recharge.judging import I3, I7, SOURCE, as_printed_decimal, first_unfit, unfit
 from checks.recharge.mean_queue import fractions, heavy_traffic_constant, mean_queue
-
-SOURCE = "geometric_recharge"
 
 # The mean queue of the bufferless system ---------------------------------------------------------
 
@@ -235,8 +233,6 @@ _GUARANTEES = (
     "whatever happened before the window",
     "on the window that starts with the first step",
 )
-_I3 = ("1/2", "1/10", "3/10")
-_I7 = ("1/2", "33/100", "33/100", "33/100", "1/4", "1/4", "1/10")
 _THRESHOLDS = {
     "Hamacher sum": lambda rates: (total := sum(r / (1 - r) for r in rates)) / (1 + total),
     "largest rate": max,
@@ -316,7 +312,7 @@ def window_from_any_ages(boundary: str) -> Finding:
 
 def _window_of_one_step() -> Finding:
     """Servers 1/2, 1/10, 3/10, just tried in the order slow, middle, fast; then the best of them."""
-    rates, ages = fractions(_I3), (1, 3, 2)
+    rates, ages = fractions(I3), (1, 3, 2)
     free = [1 - (1 - rate) ** age for rate, age in zip(rates, ages, strict=True)]
     h = _THRESHOLDS["Hamacher sum"](rates)
     return decide(
@@ -354,7 +350,7 @@ def drift_of_one_server(threshold: str) -> Finding:
         identity(sent, -share * h, "terms of one server, packet sent"),
         identity(idle, -share * h * b, "terms of one server, no packet"),
     ]
-    rates, buffers = fractions(_I3), sympy.symbols("b:3")
+    rates, buffers = fractions(I3), sympy.symbols("b:3")
     odds = sum(rate / (1 - rate) for rate in rates)
     drift = -sympy.expand(
         sum(
@@ -389,7 +385,7 @@ def drift_by_enumeration(threshold: str) -> Finding:
     import itertools
 
     cases, slack = 0, None
-    for rates in (fractions(_I3), fractions(("2/5", "3/10", "1/5", "1/10"))):
+    for rates in (fractions(I3), fractions(("2/5", "3/10", "1/5", "1/10"))):
         odds = [rate / (1 - rate) for rate in rates]
         shares = [x / sum(odds) for x in odds]
         weights = [p / (r + (1 - r) * p) for p, r in zip(shares, rates, strict=True)]
@@ -545,7 +541,7 @@ def rare_long_blocks(guarantee: str) -> Finding:
         """At least, on average; the length of the block is rounded down."""
         return gain * (2**k / k - 1) - 1
 
-    rates = fractions(_I3)
+    rates = fractions(I3)
     odds = [rate / (1 - rate) for rate in rates]
     slowest = max((1 - rate) * (1 - x / sum(odds)) for rate, x in zip(rates, odds, strict=True))
     slow, arrivals, threshold = rates[1], Fraction(1, 2), _THRESHOLDS["Hamacher sum"](rates)
@@ -627,7 +623,7 @@ def mean_queue_three_servers(queue_3: str) -> Finding:
 
     Its part of the statement is these seven numbers, and each is enclosed.
     """
-    return _compare_table(_I3, queue_3, "m = 3")
+    return _compare_table(I3, queue_3, "m = 3")
 
 
 @stability_threshold.check(
@@ -641,7 +637,7 @@ def mean_queue_seven_servers(queue_7: str) -> Finding:
 
     Its part of the statement is these seven numbers, and each is enclosed.
     """
-    return _compare_table(_I7, queue_7, "m = 7")
+    return _compare_table(I7, queue_7, "m = 7")
 
 
 # The transient ------------------------------------------------------------------------------------
@@ -700,7 +696,7 @@ $1/10$, $3/10$ or to seven of rates $0.5$, $0.33$, $0.33$, $0.33$, $0.25$, $0.25
 @queue_transient.check(method="exact", scope="general", false={"ratio": "1.343"}, part="ratio")
 def ratio_in_heavy_traffic(ratio: str) -> Finding:
     """Compute the heavy-traffic constants of both systems as rationals and compare their ratio."""
-    three, seven = heavy_traffic_constant(_I3), heavy_traffic_constant(_I7)
+    three, seven = heavy_traffic_constant(I3), heavy_traffic_constant(I7)
     true = three / seven
     stated, half = as_printed_decimal("ratio", ratio)
     return decide(
@@ -718,7 +714,7 @@ def ratio_at_three_margins(ratios: str) -> Finding:
     """Enclose the ratio of the mean queues at the margins 0.005, 0.01 and 0.015 in Arb."""
     found = []
     for margin, text in zip(GROWTH_MARGINS, ratios.split(","), strict=True):
-        (low3, high3), (low7, high7) = mean_queue(_I3, margin), mean_queue(_I7, margin)
+        (low3, high3), (low7, high7) = mean_queue(I3, margin), mean_queue(I7, margin)
         low, high = low3 / high7, high3 / low7
         stated, half = as_printed_decimal("ratios", text)
         name = f"ratio at margin {margin}"
