@@ -30,7 +30,10 @@ STYLES = {
     "not reproduced": "refuted",
     "not run": "notrun",
 }
-TOPIC_TITLES = {"recharge": "One learner on geometrically recharging arms"}
+TOPIC_TITLES = {
+    "recharge": "One learner on geometrically recharging arms",
+    "strategic": "Many queues, selfish learners, servers with one-packet buffers",
+}
 
 
 def chapters() -> dict[str, str]:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from checks.claim import find
+from checks.judging import as_printed_decimal, unfit
 from checks.methods.certified import ball
 from checks.methods.statistical import most_runs
 from checks.recharge import exp3_at_work, other_bandits, queue_in_front
 from checks.recharge.evidence import exp3_long_run, exp3_settled, queue_growth, queue_settled
-from checks.recharge.judging import as_printed_decimal, unfit
 from checks.recharge.mean_queue import heavy_traffic_constant, mean_queue
 from simlib.recharge import formulas
 from simlib.recharge.stationary import heavy_traffic_constant as floating_heavy_traffic

@@ -17,7 +17,8 @@ from checks.finding import (
     truncated,
     undecided,
 )
-from checks.recharge.judging import SOURCE, exponential_above_line
+from checks.judging import exponential_above_line
+from checks.recharge.instances import SOURCE
 
 competitive_ratio = Claim(
     "recharge.competitive_ratio",

@@ -15,9 +15,10 @@ from checks.finding import (
     refuted,
     undecided,
 )
+from checks.judging import as_printed_decimal, first_unfit, unfit
 from checks.methods.statistical import most_runs
 from checks.recharge.evidence import RATES, exp3_long_run, exp3_settled, odds_and_sum
-from checks.recharge.judging import I3, I7, SOURCE, as_printed_decimal, first_unfit, unfit
+from checks.recharge.instances import I3, I7, SOURCE
 
 exp3_concentration = Claim(
     "recharge.exp3_concentration",

@@ -5,7 +5,7 @@ from itertools import product
 
 from checks.claim import Claim, Source
 from checks.finding import Finding, combine, decide, exact, one_of, proved, refuted, undecided
-from checks.recharge.judging import I3, SOURCE
+from checks.recharge.instances import I3, SOURCE
 
 ENUMERATED = (I3, ("2/3", "1/4", "1/7"))
 COUNTED = "schedules enumerated"

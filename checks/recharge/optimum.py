@@ -15,7 +15,8 @@ from checks.finding import (
     truncated,
     undecided,
 )
-from checks.recharge.judging import SOURCE, exponential_above_line
+from checks.judging import exponential_above_line
+from checks.recharge.instances import SOURCE
 
 opt_upper_bound = Claim(
     "recharge.opt_upper_bound",

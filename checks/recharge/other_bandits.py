@@ -14,9 +14,10 @@ from checks.finding import (
     proved,
     refuted,
 )
+from checks.judging import unfit
 from checks.methods.statistical import most_runs
 from checks.recharge.evidence import LEARNERS, RATES, learner_table, odds_and_sum, ucb1_paths
-from checks.recharge.judging import I3, I7, SOURCE, unfit
+from checks.recharge.instances import I3, I7, SOURCE
 
 # Not every bandit algorithm ----------------------------------------------------------------------
 

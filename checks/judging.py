@@ -1,4 +1,4 @@
-"""What the judges of this topic share: printed numbers, samples fit to judge, the exponential."""
+"""What judges of several topics share: printed numbers, samples fit to judge, the exponential."""
 
 from __future__ import annotations
 
@@ -11,12 +11,6 @@ from checks.finding import Finding, proved, refuted, undecided
 
 if TYPE_CHECKING:
     from checks.evidence import Evidence
-
-
-#: Key of the topic's source, and the service rates of its two simulated instances, as exact text.
-SOURCE = "geometric_recharge"
-I3 = ("1/2", "1/10", "3/10")
-I7 = ("1/2", "33/100", "33/100", "33/100", "1/4", "1/4", "1/10")
 
 
 def as_printed_decimal(name: str, text: str) -> tuple[Fraction, Fraction]:

@@ -1,0 +1,1 @@
+"""Claims about many queues of selfish learners (section 4 of the source)."""

@@ -1,0 +1,1 @@
+"""Many queues whose learners share servers with one-packet buffers."""
