@@ -45,7 +45,9 @@ def first_bad_entry(state):
     return -1
 
 
-def raise_run_error(learner: Learner, state, code: int, step: int, value: int) -> None:
+def raise_run_error(
+    learner: Learner, state, code: int, step: int, value: int, of: str = ""
+) -> None:
     """Raise the ``ValueError`` that describes what a kernel found, if it found anything.
 
     Parameters
@@ -55,17 +57,20 @@ def raise_run_error(learner: Learner, state, code: int, step: int, value: int) -
         The learner's state when the kernel stopped.
     code, step, value : int
         What the kernel reported.
+    of : str
+        Whose learner it is, such as ``"queue 3"``, where there are several.
     """
     arms = state.shape[1]
+    name = f"learner {learner.name} of {of}" if of else f"learner {learner.name}"
     if code == BAD_ARM:
         raise ValueError(
-            f"learner {learner.name}: act returned the arm {value} at step {step}; "
+            f"{name}: act returned the arm {value} at step {step}; "
             f"permitted: integers from 0 to {arms - 1}"
         )
     if code == BAD_STATE:
         row, arm = divmod(value, arms)
         raise ValueError(
-            f"learner {learner.name}: state[{row}, {arm}] is {state[row, arm]} after step {step}; "
+            f"{name}: state[{row}, {arm}] is {state[row, arm]} after step {step}; "
             f"permitted: finite numbers"
         )
 

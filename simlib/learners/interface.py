@@ -27,17 +27,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.core import serialize
-from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from simlib.arguments import positive_integer, real_vector
-from simlib.fingerprint import fingerprint, is_installed, plain_function, references
+from simlib.compiled import compile_function, refuse_other_randomness, refuse_wrong_arguments
+from simlib.fingerprint import fingerprint
 
 __all__ = [
     "ACT",
     "EXAMPLE",
+    "INIT",
     "UPDATE",
     "Learner",
     "check_learner",
@@ -59,7 +60,8 @@ _ARGUMENTS = {
     "update": ("state", "params", "t", "arm", "reward"),
 }
 
-#: Numba types under which a kernel receives ``act`` and ``update``.
+#: Numba types under which a kernel receives the functions.
+INIT = types.FunctionType(_SIGNATURES["init"])
 ACT = types.FunctionType(_SIGNATURES["act"])
 UPDATE = types.FunctionType(_SIGNATURES["update"])
 
@@ -281,7 +283,7 @@ def compile_learner(
         arms = positive_integer(f"learner {name}: arms", arms)
     if not built_in:
         for kind, function in functions.items():
-            _refuse_other_randomness(name, kind, function, set())
+            refuse_other_randomness(f"learner {name}", kind, function, _explanation())
     compiled = {
         kind: _compile(name, kind, function, built_in) for kind, function in functions.items()
     }
@@ -298,8 +300,15 @@ def _is_built_in(function: Callable) -> bool:
     return function.__module__ == "simlib.learners.library"
 
 
-def check_learner(value: Any, arms: int) -> Learner:
+def check_learner(value: Any, arms: int, parameter: str = "learner") -> Learner:
     """Return ``value`` if it is a learner that can be run with this number of arms.
+
+    Parameters
+    ----------
+    value : object
+    arms : int
+    parameter : str
+        Name of the parameter, for messages.
 
     Raises
     ------
@@ -312,7 +321,7 @@ def check_learner(value: Any, arms: int) -> Learner:
         hint = ""
         if callable(value) and getattr(value, "__module__", "").startswith("simlib.learners"):
             hint = f" (it makes learners: did you mean {value.__name__}(...)?)"
-        raise ValueError(f"learner = {value!r} is {what}{hint}.\n{_explanation()}")
+        raise ValueError(f"{parameter} = {value!r} is {what}{hint}.\n{_explanation()}")
     if value.arms is not None and value.arms != arms:
         raise ValueError(
             f"learner {value.name} is made for {value.arms} arms; service_rates has {arms}"
@@ -344,98 +353,18 @@ def _functions_of(cls: type, name: str) -> dict[str, Callable]:
             function = _no_init
         if not inspect.isfunction(function):
             raise ValueError(f"learner {name} has no function {kind}.\n{_explanation()}")
-        expected = _ARGUMENTS[kind]
-        parameters = inspect.signature(function).parameters.values()
-        positional = all(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
-        if len(parameters) != len(expected) or not positional:
-            raise ValueError(
-                f"learner {name}: {kind}{inspect.signature(function)} has the wrong arguments; "
-                f"needed: {kind}({', '.join(expected)}), without self.\n{_explanation()}"
-            )
+        refuse_wrong_arguments(f"learner {name}", kind, function, _ARGUMENTS[kind], _explanation())
         functions[kind] = function
     return functions
 
 
-def _refuse_other_randomness(name: str, kind: str, function: Callable, seen: set) -> None:
-    """Refuse a function that draws, itself or in what it calls, from another generator."""
-    if function in seen or is_installed(function.__globals__.get("__name__")):
-        return
-    seen.add(function)
-    for path, value in references(function).items():
-        value = plain_function(value)
-        if _is_other_randomness(value):
-            raise ValueError(
-                f"learner {name}: {kind} uses {path}, whose numbers do not follow from the seed; "
-                f"use simlib.streams.random(rng).\n{_explanation()}"
-            )
-        if inspect.isfunction(value):
-            _refuse_other_randomness(name, kind, value, seen)
-
-
-def _is_other_randomness(value: Any) -> bool:
-    """Tell whether a value is, or belongs to, the module random or numpy.random."""
-    if inspect.ismodule(value):
-        origin = value.__name__
-    else:
-        owner = getattr(value, "__self__", None)
-        if owner is None or inspect.ismodule(owner):
-            owner = value
-        origin = getattr(owner, "__module__", None) or type(owner).__module__
-    return isinstance(origin, str) and (
-        origin in ("random", "secrets") or f"{origin}.".startswith("numpy.random.")
-    )
-
-
 def _compile(name: str, kind: str, function: Callable, built_in: bool) -> Callable:
     """Compile one function of a learner and check the type that it returns."""
-    signature = _SIGNATURES[kind]
-    options = {"error_model": "numpy"}
-    if built_in:
-        options |= {"cache": True, "_nrt": False}
-    compiled = _compile_or_explain(name, kind, function, signature.args, options)
-    (returned,) = (overload.signature.return_type for overload in compiled.overloads.values())
-    if kind != "act":
-        if returned != types.none:
-            raise ValueError(
-                f"learner {name}: {kind} returns {returned}; it must return nothing and change "
-                f"state in place.\n{_explanation()}"
-            )
-    elif not isinstance(returned, types.Integer):
-        reason = (
-            "not on every path returns an arm"
-            if isinstance(returned, types.Optional | types.NoneType)
-            else f"returns {returned}"
-        )
-        raise ValueError(
-            f"learner {name}: act {reason}; it must return an integer from 0 to arms - 1 "
-            f"(a number can be turned into one with int(...)).\n{_explanation()}"
-        )
-    elif returned != types.int64:
-        compiled = _compile_or_explain(name, kind, function, signature, options)
-    return compiled
-
-
-def _compile_or_explain(name, kind, function, signature, options) -> Callable:
-    try:
-        return njit(signature, **options)(function)
-    except NumbaError as error:
-        message = _first_useful_lines(str(error))
-    raise ValueError(
-        f"learner {name}: Numba cannot compile {kind}: {message}\n"
-        f"Inside a learner, use numbers, NumPy arrays and functions compiled with numba.njit."
-        f"\n{_explanation()}"
+    options = {"cache": True, "_nrt": False} if built_in else {}
+    returns = "an arm, an integer from 0 to arms - 1"
+    return compile_function(
+        *(f"learner {name}", kind, function, _SIGNATURES[kind], returns, _explanation()), **options
     )
-
-
-def _first_useful_lines(message: str) -> str:
-    """Return the reason and the place from a Numba error message."""
-    lines = [line.strip() for line in message.splitlines()]
-    lines = [line for line in lines if line and not line.startswith(("Failed in", "During:"))]
-    reason = lines[0] if lines else message.strip()
-    if reason.endswith(("signature:", ":")) and len(lines) > 1:
-        reason += " " + lines[1].removeprefix(">>> ")
-    place = next((line for line in lines if line.startswith("File ")), "")
-    return f"{reason} ({place.rstrip(':')})" if place else reason
 
 
 class _RowError(Exception):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from simlib import arguments
+from simlib import arguments, tuning
 from simlib.learners.interface import Learner, compile_learner
 from simlib.streams import beta, integer_below, random
 
@@ -28,6 +28,7 @@ __all__ = [
     "exp3_anytime",
     "exp3_ix",
     "greedy",
+    "guarded_uniform",
     "memoryless",
     "normalized_odds_router",
     "proportional_router",
@@ -233,7 +234,11 @@ class _Exp3Ix:
         for j in range(arms):
             state[0, j] = 1.0
             state[1, j] = 1.0 / arms
-            state[2, j] = math.sqrt(2.0 * math.log(arms) / (arms * params[0]))
+            state[2, j] = (
+                params[1]
+                if params[1] > 0.0
+                else math.sqrt(2.0 * math.log(arms) / (arms * params[0]))
+            )
 
     @staticmethod
     def act(state, params, t, rng):
@@ -241,45 +246,139 @@ class _Exp3Ix:
 
     @staticmethod
     def update(state, params, t, arm, reward):
-        # A success is a loss of 0 and changes nothing.
-        if reward < 1.0:
-            arms = state.shape[1]
-            rate = state[2, arm]
-            estimate = (1.0 - reward) / (state[1, arm] + 0.5 * rate)
-            state[0, arm] = max(state[0, arm] * math.exp(-rate * estimate), _FLOOR)
-            total = 0.0
-            for j in range(arms):
-                total += state[0, j]
-            if total < _SMALL:
-                for j in range(arms):
-                    state[0, j] /= total
-                total = 1.0
-            for j in range(arms):
-                state[1, j] = state[0, j] / total
+        _exp3_ix_step(state, arm, reward)
 
 
-def exp3_ix(horizon: int) -> Learner:
+@njit(cache=True, error_model="numpy", _nrt=False)
+def _exp3_ix_step(state, arm, reward):
+    """Update weights (row 0) and mixed strategy (row 1) with the learning rate of row 2."""
+    # A success is a loss of 0 and changes nothing.
+    if reward < 1.0:
+        arms = state.shape[1]
+        rate = state[2, arm]
+        estimate = (1.0 - reward) / (state[1, arm] + 0.5 * rate)
+        state[0, arm] = max(state[0, arm] * math.exp(-rate * estimate), _FLOOR)
+        total = 0.0
+        for j in range(arms):
+            total += state[0, j]
+        if total < _SMALL:
+            for j in range(arms):
+                state[0, j] /= total
+            total = 1.0
+        for j in range(arms):
+            state[1, j] = state[0, j] / total
+
+
+def exp3_ix(horizon: int | None = None, *, learning_rate: float | None = None) -> Learner:
     """EXP3 with implicit exploration, whose regret is small with high probability.
 
-    The loss of the arm pulled is divided by ``probability + rate / 2``, with the constant rate
-    ``sqrt(2 * ln(arms) / (arms * horizon))``.
+    The loss of the arm pulled is divided by ``probability + learning_rate / 2``.
 
     Parameters
     ----------
-    horizon : int
-        Number of decisions that the rate is tuned for, at least 2.
+    horizon : int, optional
+        Number of decisions, at least 2; sets ``learning_rate`` to ``sqrt(2 * ln(arms) / (arms *
+        horizon))`` unless that is given.
+    learning_rate : float, optional
+        Above 0.
 
     Returns
     -------
     Learner
         Cost per decision: one uniform, O(arms) additions, one exponential on a failure.
 
+    Raises
+    ------
+    ValueError
+        If neither ``horizon`` nor ``learning_rate`` is given, or one is out of range.
+
     References
     ----------
     G. Neu, "Explore no more: improved high-probability regret bounds for non-stochastic bandits",
     NIPS 2015.
     """
-    return _compiled(_Exp3Ix).with_params([_horizon(horizon)])
+    if learning_rate is not None:
+        rate = arguments.positive_real("learning_rate", learning_rate)
+        return _compiled(_Exp3Ix).with_params([0.0 if horizon is None else _horizon(horizon), rate])
+    if horizon is None:
+        raise ValueError("exp3_ix needs horizon=... or learning_rate=...")
+    return _compiled(_Exp3Ix).with_params([_horizon(horizon), 0.0])
+
+
+class _GuardedUniform:
+    """Rows: 0 weights, 1 mixed strategy, 2 learning rate, 3 estimated rewards of each arm, and in
+    column 0: 4 rewards, 5 the largest estimate, 6 one after the alarm.
+    """
+
+    name, rows, strategy_row = "guarded uniform", 7, 1
+
+    @staticmethod
+    def init(state, params):
+        arms = state.shape[1]
+        for j in range(arms):
+            state[0, j] = 1.0
+            state[1, j] = 1.0 / arms
+            state[2, j] = params[1]
+
+    @staticmethod
+    def act(state, params, t, rng):
+        if state[6, 0] == 0.0:
+            return integer_below(rng, state.shape[1])
+        return _sample(state, 1, rng)
+
+    @staticmethod
+    def update(state, params, t, arm, reward):
+        if state[6, 0] != 0.0:
+            _exp3_ix_step(state, arm, reward)
+        elif reward > 0.0:
+            state[3, arm] += state.shape[1] * reward
+            state[4, 0] += reward
+            state[5, 0] = max(state[5, 0], state[3, arm])
+            if state[5, 0] - state[4, 0] > params[0]:
+                state[6, 0] = 1.0
+
+
+def guarded_uniform(
+    period: int, arms: int, confidence: float, total_service_rate: float
+) -> Learner:
+    """Uniform routing with an alarm, after which EXP3-IX takes over until the period ends.
+
+    While every arm is drawn with the same probability, ``arms * reward`` is an unbiased estimate of
+    what the arm just pulled pays. The alarm rings when the sum of these estimates exceeds, for some
+    arm, the rewards by more than `simlib.tuning.guard_threshold`. A period ends when the simulator
+    restarts the learner (``restart_every=period``).
+
+    Parameters
+    ----------
+    period : int
+        Steps of a period, at least 2.
+    arms : int
+        Number of servers, at least 1.
+    confidence : float
+        Probability of error in (0, 1), called eta in the theorem.
+    total_service_rate : float
+        Sum of the service rates for which the threshold is made, above 0.
+
+    Returns
+    -------
+    Learner
+        Cost per decision: one uniform, whatever the number of arms; after the alarm that of
+        `exp3_ix`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+
+    References
+    ----------
+    Ours (claim ``strategic.guarded_uniform``).
+    """
+    period = _horizon(period, "period")
+    arms = arguments.positive_integer("arms", arms)
+    threshold = tuning.guard_threshold(period, arms, confidence, total_service_rate)
+    rate = tuning.exp3_ix_learning_rate(period, arms, confidence)
+    return _compiled(_GuardedUniform).with_params([threshold, rate], arms=arms)
 
 
 class _TsallisInf:
@@ -540,10 +639,40 @@ def normalized_odds_router(rates: Any) -> Learner:
     return memoryless(odds / odds.sum(), name="normalized odds")
 
 
+class _Uniform:
+    """Row: 0 mixed strategy, constant."""
+
+    name, rows, strategy_row = "uniform router", 1, 0
+
+    @staticmethod
+    def init(state, params):
+        for j in range(state.shape[1]):
+            state[0, j] = 1.0 / state.shape[1]
+
+    @staticmethod
+    def act(state, params, t, rng):
+        return integer_below(rng, state.shape[1])
+
+    @staticmethod
+    def update(state, params, t, arm, reward):
+        pass
+
+
 def uniform_router(arms: int) -> Learner:
-    """Draw each of ``arms`` arms with the same probability; see `memoryless`."""
+    """Draw each of ``arms`` arms with the same probability, in constant time.
+
+    Parameters
+    ----------
+    arms : int
+        Number of arms, at least 1.
+
+    Returns
+    -------
+    Learner
+        Cost per decision: one uniform.
+    """
     arms = arguments.positive_integer("arms", arms)
-    return memoryless(np.full(arms, 1.0 / arms), name="uniform router")
+    return _compiled(_Uniform).with_params([], arms=arms)
 
 
 def proportional_router(rates: Any) -> Learner:
@@ -625,10 +754,10 @@ def round_robin() -> Learner:
     return _compiled(_RoundRobin)
 
 
-def _horizon(value: Any) -> int:
-    horizon = arguments.positive_integer("horizon", value)
+def _horizon(value: Any, name: str = "horizon") -> int:
+    horizon = arguments.positive_integer(name, value)
     if horizon < 2:
-        raise ValueError(f"horizon = {value!r} is too small; permitted: integers 2, 3, ...")
+        raise ValueError(f"{name} = {value!r} is too small; permitted: integers 2, 3, ...")
     return horizon
 
 
