@@ -1,1 +1,3 @@
 """Claims about many queues of selfish learners (section 4 of the source)."""
+
+from checks.strategic import longest_queue as longest_queue

@@ -1,0 +1,521 @@
+"""What happens on every path of a period: packets are conserved, and the longest queue drifts down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+from checks.claim import Claim, Printed, Source
+from checks.finding import (
+    PROVED,
+    Finding,
+    combine,
+    decide,
+    exact,
+    one_of,
+    proved,
+    refuted,
+    undecided,
+)
+from checks.strategic.instances import SOURCE
+from checks.strategic.small_systems import Outcome, paths
+
+INDICATORS = ("just before service", "just before acceptance")
+
+# One step of one server ----------------------------------------------------------------------------
+
+
+def _server_steps() -> Iterator[dict[str, int]]:
+    """Every step of one server: buffer full or not, sent something or not, service or not."""
+    for full, sent, service in product((0, 1), repeat=3):
+        accepted = int(sent and not full)
+        busy = full + accepted
+        served = int(busy and service)
+        yield {
+            "full": full,
+            "sent": sent,
+            "accepted": accepted,
+            "busy": busy,
+            "served": served,
+            "left": busy - served,
+        }
+
+
+# Flow ----------------------------------------------------------------------------------------------
+
+flow_identity = Claim(
+    "strategic.flow_identity",
+    title="A server completes its rate times its busy steps, counted <<indicator>>",
+    source=Source(SOURCE, "Lemma 4.6", provenance="stated"),
+    kind="lemma",
+    statement=r"""
+In a period of $W$ steps let $B_j$ be the number of steps in which the buffer of server $j$ is full
+<<indicator>>, $S_j$ the number of its services and $a_j$ the number of packets that it accepts. For all
+learners, every acceptance rule and every history $\mathcal F$ before the period,
+$$E(S_j\mid\mathcal F)=\mu_j\,E(B_j\mid\mathcal F).$$
+On every path $|a_j-S_j|\le<<gap>>$, and the number of steps in which the buffer is free just before
+acceptance is $<<free>>$.
+""",
+    claimed={"indicator": "just before service", "gap": "1", "free": "W-B_j+a_j"},
+    meaning={
+        "indicator": "the moment of a step at which a server counts as busy",
+        "gap": "packets accepted but not served, or the other way round",
+        "free": "steps in which the buffer is free just before acceptance",
+    },
+    parts={"mean": "services against busy steps, on average", "paths": "what holds on every path"},
+    as_printed=Printed(
+        {"indicator": "just before acceptance"},
+        says="the indicator says whether the server has a packet in its buffer 'at that step', and the "
+        "conditioning is on the history up to the beginning of the step; which moment of the step is "
+        "meant is left open",
+        correct="the buffer must be looked at just before service; at the beginning of the step it can "
+        "be empty and yet the server completes a packet in that step",
+        kind="unspecified",
+    ),
+)
+
+
+@flow_identity.check(
+    method="symbolic", scope="general", false={"indicator": "just before acceptance"}, part="mean"
+)
+def services_given_the_buffer(indicator: str) -> Finding:
+    """The mean number of services in a step, given everything before service, is rate times indicator.
+
+    In the four cases (buffer full or not, something sent or not) a service happens with probability mu
+    if the buffer is then full, whatever went before. Given the past each step adds the same to both
+    sides of the lemma, and both are 0 before the first step. Where a case fails, the other reading is
+    refuted only by a system: one backlogged queue, one server, a free buffer at first.
+    """
+    import sympy
+
+    from checks.methods.symbolic import identity
+
+    mu, chance, services, busy = sympy.symbols("mu p E(S) E(B)", positive=True)
+    moment = one_of("indicator", indicator, *INDICATORS)
+    cases: dict[tuple, list] = {}
+    for step in _server_steps():
+        cases.setdefault((step["full"], step["sent"]), []).append(step)
+    found = []
+    for (full, sent), (idle, completes) in cases.items():
+        served = (1 - mu) * idle["served"] + mu * completes["served"]
+        counted = completes["busy"] if moment == INDICATORS[0] else full
+        case = f"buffer {'full' if full else 'free'}, {'something' if sent else 'nothing'} sent"
+        found.append(identity(served, mu * counted, case, at=[{mu: sympy.Rational(1, 2)}]))
+    found.append(
+        identity(
+            services + mu * chance - mu * (busy + chance),
+            services - mu * busy,
+            "a step in which the server is busy with probability p",
+        )
+    )
+    result = combine(found, "equal in all cases of a step, so equal in sum")
+    return result if result.outcome == PROVED else _one_backlogged_queue(moment)
+
+
+def _one_backlogged_queue(indicator: str) -> Finding:
+    """Services against busy steps of one server that is sent something in each of three steps."""
+    mu, period = Fraction(1, 2), 3
+    free, services, busy = Fraction(1), Fraction(0), Fraction(0)
+    for _ in range(period):
+        services += mu  # the buffer is full just before service in every step
+        busy += 1 if indicator == INDICATORS[0] else 1 - free
+        free = mu
+    return decide(
+        services == mu * busy,
+        f"one backlogged queue: E S = {services}",
+        f"one backlogged queue and one server of rate {mu}, free at first, {period} steps: "
+        f"E S = {services}, mu E B = {mu * busy}",
+    )
+
+
+@flow_identity.check(
+    method="smt", scope="general", false=[{"gap": "0"}, {"free": "W-B_j"}], part="paths"
+)
+def one_server_on_every_path(gap: str, free: str) -> Finding:
+    """Compare counts over all cases of a step, and add up the steps by induction with z3.
+
+    In each of the eight cases of a step (buffer, something sent, service) the buffer at its start plus
+    acceptances equal the buffer at its end plus services, and the free steps grow as stated. A smaller
+    gap is refuted by a period of one step: each case is a step of one queue and one server.
+    """
+    import z3
+
+    from checks.methods.smt import implies
+
+    allowed = int(gap)
+    one_of("free", free, "W-B_j+a_j", "W-B_j")
+    for step in _server_steps():
+        free_before = 1 - step["full"]
+        stated = 1 - step["busy"] + (step["accepted"] if free == "W-B_j+a_j" else 0)
+        case = f"one step: buffer {step['full']} at the start, {step['sent']} packet sent"
+        if free_before != stated:
+            return refuted(f"{case}: free in {free_before} steps, {free} = {stated}")
+        if step["full"] + step["accepted"] != step["left"] + step["served"]:
+            return undecided(f"{case}: the model of a step loses packets")
+        if abs(step["accepted"] - step["served"]) > allowed:
+            return refuted(f"{case}: {step['accepted']} accepted, {step['served']} served")
+    start, now, after, a, s, more_a, more_s = z3.Ints("start now after a S da dS")
+    bits = [z3.And(x >= 0, x <= 1) for x in (start, now, after)]
+    return combine(
+        [
+            implies(
+                [*bits, start + a == now + s, now + more_a == after + more_s],
+                start + (a + more_a) == after + (s + more_s),
+                "the balance of a buffer goes from step to step",
+            ),
+            implies(
+                [*bits, start + a == now + s],
+                z3.And(a - s <= allowed, s - a <= allowed),
+                "accepted against served",
+            ),
+        ],
+        "all eight cases of a step balance; sums by induction",
+    )
+
+
+@flow_identity.check(
+    method="exact", scope="instances", false={"indicator": "just before acceptance"}, part="mean"
+)
+def services_of_small_systems(indicator: str) -> Finding:
+    """Compute both sides exactly for systems of one or two queues and servers over three steps.
+
+    Arrival rates 1/2 and 1/4, service rates 1/3 and 3/5; every queue picks a server uniformly, queue 1
+    has priority. From every state of the buffers, with empty queues and with queues of length 2.
+    """
+    moment = one_of("indicator", indicator, *INDICATORS)
+    compared = 0
+    for n, m in ((1, 1), (1, 2), (2, 1), (2, 2)):
+        for length, full in product((0, 2), product((0, 1), repeat=m)):
+            found = _mean_flow((length,) * n, full, period=3)
+            for j in range(m):
+                mu, (served, before, after) = _SERVICES[j], found[j]
+                busy = after if moment == INDICATORS[0] else before
+                if served != mu * busy:
+                    return refuted(
+                        f"n={n}, m={m}, lengths {length}, full {full}, server {j + 1}: "
+                        f"E S = {served}, mu E B = {mu * busy}"
+                    )
+                compared += 1
+    return proved(f"equal in rationals for {compared} servers of 20 systems")
+
+
+_ARRIVALS = (Fraction(1, 2), Fraction(1, 4))
+_SERVICES = (Fraction(1, 3), Fraction(3, 5))
+
+
+def _mean_flow(lengths, full, period) -> list[tuple[Fraction, Fraction, Fraction]]:
+    """Mean services and mean busy steps before acceptance and before service, of each server."""
+    n, m = len(lengths), len(full)
+    served, before, after = ([Fraction(0)] * m for _ in range(3))
+    law = {(tuple(lengths), tuple(full)): Fraction(1)}
+    for _ in range(period):
+        following: dict[tuple, Fraction] = {}
+        for (queue, buffers), chance in law.items():
+            for arrivals in product((0, 1), repeat=n):
+                arrived = chance
+                for rate, one in zip(_ARRIVALS, arrivals, strict=False):
+                    arrived *= rate if one else 1 - rate
+                waiting = [queue[i] + arrivals[i] for i in range(n)]
+                nonempty = tuple(int(x > 0) for x in waiting)
+                for targets in product(*(range(m) if some else (-1,) for some in nonempty)):
+                    part = arrived / m ** sum(nonempty)
+                    left, busy = list(waiting), list(buffers)
+                    for i, to in enumerate(targets):  # in the order of priority
+                        if to >= 0 and not busy[to]:
+                            left[i], busy[to] = left[i] - 1, 1
+                    for j in range(m):
+                        before[j] += part * buffers[j]
+                        after[j] += part * busy[j]
+                    for service in product(*((0, 1) if one else (0,) for one in busy)):
+                        now = part
+                        for j in range(m):
+                            if busy[j]:
+                                now *= _SERVICES[j] if service[j] else 1 - _SERVICES[j]
+                        for j in range(m):
+                            served[j] += now * service[j]
+                        state = tuple(left), tuple(busy[j] - service[j] for j in range(m))
+                        following[state] = following.get(state, Fraction(0)) + now
+        law = following
+    return list(zip(served, before, after, strict=True))
+
+
+# The longest queue ---------------------------------------------------------------------------------
+
+#: (queues, servers, steps of a period) of the systems whose paths are all looked at.
+SYSTEMS = ((1, 2, 3), (2, 2, 1), (2, 1, 3), (3, 1, 2), (2, 2, 2))
+
+#: (queues, servers, steps, longest queue): starts below the threshold, and starts above it.
+BELOW = ((2, 2, 1, 0), (2, 2, 2, 1), (3, 1, 2, 0), (1, 2, 3, 2))
+ABOVE = ((2, 2, 1, 2), (2, 2, 2, 6))
+
+longest_queue_drift = Claim(
+    "strategic.longest_queue_drift",
+    title="The longest queue shrinks by the idle steps of the least busy server, whatever "
+    "the priorities",
+    source=Source(SOURCE, "Lemma 4.3", provenance="reconstructed"),
+    kind="lemma",
+    statement=r"""
+A period has $W$ steps. Queue $i$ has $N_i$ packets at its start and $N_i'$ at its end; $M=\max_iN_i$,
+$M'=\max_iN_i'$. In the period $A_i$ packets arrive at queue $i$ and $C_i$ of its packets are accepted.
+$B_j$ is the number of steps in which the buffer of server $j$ is full <<indicator>>, $B=\min_jB_j$. In a
+step, $u^i(j)=1$ if server $j$ would accept a packet of queue $i$ with everything else in this step
+unchanged, and 0 if not or if the queue is empty; $R_i=\max_j\sum_su^i_s(j)-C_i$ is the realised regret.
+
+If $M\ge<<threshold>>$ then on every path, however the queues choose and whatever the acceptance
+rule, every queue satisfies
+$$N_i'-M\ \le\ A_i-(W-B)+R_i,$$
+and so does $M'-M$ with $i$ a longest queue at the end. If besides
+$A_i\le(\lambda_{\max}+\delta)W$ and $R_i\le\delta W$ for all $i$, then
+$M'-M\le\lambda_{\max}W-(W-B)+2\delta W$. (The source asks for $M\ge3W$ and states the last
+inequality.)
+
+*Counts.* Take all paths on which queue 1 starts with $M$ packets and the others with at most $M$,
+with every state of the buffers, all arrivals, choices and services, and in each step one of the $n$
+cyclic orders of the queues as the priority at all servers. For $(n,m,W,M)=(2,2,1,0)$, $(2,2,2,1)$,
+$(3,1,2,0)$, $(1,2,3,2)$ there are <<paths_cyclic>> paths; the inequality fails for a queue that ends
+as a longest one on <<broken_cyclic>> of them, for <<pairs_cyclic>> pairs of a path and such a queue.
+If each server decides anything it likes, it fails on <<broken_any>> of <<paths_any>> paths. For
+$(2,2,1,2)$ and $(2,2,2,6)$, with cyclic orders, there is equality for <<attained>> pairs on
+<<paths_above>> paths.
+""",
+    claimed={
+        "threshold": "W",
+        "indicator": "just before service",
+        "paths_cyclic": "226, 71776, 4419, 5934",
+        "broken_cyclic": "26, 112, 171, 6",
+        "pairs_cyclic": "36, 136, 306, 6",
+        "paths_any": "165, 57788, 1021, 5934",
+        "broken_any": "13, 34, 29, 6",
+        "paths_above": "1216, 324608",
+        "attained": "852, 112760",
+    },
+    meaning={
+        "threshold": "least length of the longest queue at the start",
+        "indicator": "the moment of a step at which a server counts as busy",
+        "paths_cyclic": "paths of four small systems below the threshold, cyclic priorities",
+        "broken_cyclic": "those of them on which the inequality fails for a longest queue",
+        "pairs_cyclic": "pairs of a path and a longest queue for which it fails",
+        "paths_any": "paths of the same systems, every decision of every server",
+        "broken_any": "those of them on which the inequality fails",
+        "paths_above": "paths of two small systems above the threshold, cyclic priorities",
+        "attained": "pairs of a path and a longest queue with equality",
+    },
+    parts={"paths": "the inequality on every path", "counts": "paths of six small systems"},
+)
+
+_THRESHOLDS = {"W": 0, "W-1": -1}
+
+
+def _slack(outcome: Outcome, queue: int, period: int, indicator: str) -> int:
+    """Right side less left side of the inequality for a queue, on a path."""
+    busy = outcome.busy if indicator == INDICATORS[0] else outcome.full
+    bound = outcome.arrivals[queue] - (period - min(busy)) + outcome.regret(queue)
+    return bound - (outcome.end[queue] - max(outcome.start))
+
+
+def _failing_path(start: int, indicator: str) -> str:
+    """A path of a small system that breaks the inequality, from a longest queue of W + start."""
+    for n, m, period in SYSTEMS:
+        found = paths(n, m, period, period + start)
+        for number, (outcome, _) in enumerate(found.outcomes):
+            for i in outcome.longest():
+                slack = _slack(outcome, i, period, indicator)
+                if slack < 0:
+                    grows = outcome.end[i] - max(outcome.start)
+                    return f"{found.show(number)}: M' - M = {grows} > {grows + slack}"
+    return ""
+
+
+def _steps_of_a_queue_and_a_server() -> Iterator[dict[str, int]]:
+    """Every step of one queue and one server, with all others summed up in what reaches the server.
+
+    ``others``: some other packet is sent to the server; ``chosen``: the server would take the packet
+    of the queue rather than one of those; ``elsewhere``: another server takes it, if it goes there.
+    """
+    for full, nonempty, here, others, chosen, elsewhere in product((0, 1), repeat=6):
+        if here and not nonempty:
+            continue
+        utility = int(nonempty and not full and (chosen or not others))
+        yield {
+            "full": full,
+            "nonempty": nonempty,
+            "here": here,
+            "busy": int(full or here or others),
+            "utility": utility,
+            "accepted": utility if here else nonempty * elsewhere,
+        }
+
+
+@longest_queue_drift.check(
+    method="smt",
+    scope="general",
+    false=[{"threshold": "W-1"}, {"indicator": "just before acceptance"}],
+    part="paths",
+)
+def every_step_then_induction(threshold: str, indicator: str) -> Finding:
+    """Show a fact about a step in all its cases, add it up by induction, and conclude with z3.
+
+    *A step* of queue i and server j: the queue is empty, or the server is busy, or it would accept a
+    packet of the queue. So V + B + E >= W, for V what j would have accepted and E the empty steps.
+    *Induction*: a queue that was ever empty has N + E <= s after s steps, and always N + E <= N_s + s,
+    as at most one packet leaves a step. *Conclusion*, in integers: with j the least busy server the
+    inequality follows from M >= W. Where a step of the proof fails, the statement is refuted only by a
+    path of a small system.
+    """
+    import z3
+
+    from checks.methods.smt import implies
+
+    start = _THRESHOLDS[one_of("threshold", threshold, *_THRESHOLDS)]
+    moment = one_of("indicator", indicator, *INDICATORS)
+    failed = ""
+    for step in _steps_of_a_queue_and_a_server():
+        busy = step["busy"] if moment == INDICATORS[0] else step["full"]
+        if step["accepted"] > step["nonempty"]:
+            return undecided("the model of a step takes a packet from an empty queue")
+        if step["utility"] + busy + (1 - step["nonempty"]) < 1:
+            failed = failed or "a server neither busy nor willing"
+
+    v, b, e, s, u, x, empty = z3.Ints("V B E s u b e")
+    first, length, arrival, leaves = z3.Ints("N N_s a c")
+    bit = [z3.And(y >= 0, y <= 1) for y in (u, x, empty, arrival, leaves)]
+    adds_up = implies(
+        [*bit, s <= v + b + e, u + x + empty >= 1],
+        s + 1 <= (v + u) + (b + x) + (e + empty),
+        "V + B + E >= s",
+    )
+    model = [
+        *bit,
+        *(y >= 0 for y in (first, length, e, s)),
+        (empty == 1) == (length + arrival == 0),
+        leaves <= 1 - empty,
+    ]
+    was_empty = [z3.Or(e == 0, first + e <= s), first + e <= length + s]
+    after, empties = length + arrival - leaves, e + empty
+    empties_bounded = implies(
+        [*model, *was_empty],
+        z3.And(z3.Or(empties == 0, first + empties <= s + 1), first + empties <= after + s + 1),
+        "N + E <= N_s + s, and N + E <= s if ever empty",
+    )
+    end, longest, w, arrived, accepted, best = z3.Ints("N' M W A C max(V)")
+    lam, delta = z3.Reals("lambda_max delta")
+    period = [
+        *(y >= 0 for y in (first, end, w, arrived, accepted, v, b, e)),
+        end == first + arrived - accepted,
+        first <= longest,
+        longest >= w + start,
+        best >= v,
+        w <= v + b + e,
+        z3.Or(e == 0, first + e <= w),
+    ]
+    bound = arrived - (w - b) + (best - accepted)
+    concludes = implies(period, end - longest <= bound, "N' - M <= A - (W - B) + R")
+    few = [arrived <= (lam + delta) * w, best - accepted <= delta * w]
+    good = implies(
+        [end - longest <= bound, *few],
+        end - longest <= lam * w - (w - b) + 2 * delta * w,
+        "with few arrivals and little regret",
+    )
+    proof = combine([adds_up, empties_bounded, concludes, good], "a step, induction, conclusion")
+    if not failed and proof.outcome == PROVED:
+        return proof
+    path = _failing_path(start, moment)
+    return refuted(path) if path else undecided(failed or proof.witness)
+
+
+@longest_queue_drift.check(
+    method="exact",
+    scope="instances",
+    false=[{"threshold": "W-1"}, {"indicator": "just before acceptance"}],
+    part="paths",
+)
+def all_paths_of_small_systems(threshold: str, indicator: str) -> Finding:
+    """Go through all paths of five small systems, with every decision of every server.
+
+    Up to three queues, two servers and three steps; the longest queue starts at the threshold and one
+    above it, the others anywhere below it. All arrivals, choices, services, states of the buffers; a
+    free server may take any packet sent to it, and would or would not have taken any other.
+    """
+    start = _THRESHOLDS[one_of("threshold", threshold, *_THRESHOLDS)]
+    moment = one_of("indicator", indicator, *INDICATORS)
+    count = tight = 0
+    for n, m, period in SYSTEMS:
+        for longest in (period + start, period + start + 1):
+            found = paths(n, m, period, longest)
+            count += found.count
+            for number, (outcome, ways) in enumerate(found.outcomes):
+                for i in range(n):
+                    slack = _slack(outcome, i, period, moment)
+                    if slack < 0:
+                        return refuted(f"{found.show(number)}: short by {-slack}, queue {i + 1}")
+                    tight += ways * (slack == 0)
+    return proved(
+        f"no violation on {count} paths; equality for {tight} pairs of path and queue",
+        **{"paths, every decision": exact(count), "pairs with equality": exact(tight)},
+    )
+
+
+@longest_queue_drift.check(
+    method="exact",
+    scope="general",
+    false=[
+        {"paths_cyclic": "226, 71776, 4419, 5935"},
+        {"broken_cyclic": "36, 136, 306, 6"},
+        {"pairs_cyclic": "26, 112, 171, 6"},
+        {"paths_any": "226, 71776, 4419, 5934"},
+        {"broken_any": "13, 35, 29, 6"},
+        {"paths_above": "1216, 324607"},
+        {"attained": "852, 112761"},
+    ],
+    part="counts",
+)
+def counts_of_paths(
+    paths_cyclic: str,
+    broken_cyclic: str,
+    pairs_cyclic: str,
+    paths_any: str,
+    broken_any: str,
+    paths_above: str,
+    attained: str,
+) -> Finding:
+    """Count paths, failures and equalities in the named small systems.
+
+    Its part of the statement is these numbers, and each is counted.
+    """
+    below = [_count(*system, "cyclic") for system in BELOW]
+    anything = [_count(*system, "any") for system in BELOW]
+    above = [_count(*system, "cyclic") for system in ABOVE]
+    counted = {
+        "paths": (paths_cyclic, [row[0] for row in below]),
+        "paths with a failure": (broken_cyclic, [row[1] for row in below]),
+        "failing pairs": (pairs_cyclic, [row[2] for row in below]),
+        "paths, any decision": (paths_any, [row[0] for row in anything]),
+        "paths with a failure, any decision": (broken_any, [row[1] for row in anything]),
+        "paths above": (paths_above, [row[0] for row in above]),
+        "equalities": (attained, [row[3] for row in above]),
+    }
+    if any(row[1] for row in above):
+        return refuted("the inequality fails above the threshold")
+    return combine(
+        decide(
+            stated == ", ".join(map(str, true)),
+            f"{name}: {stated}",
+            f"{name}: {', '.join(map(str, true))}, not {stated}",
+        )
+        for name, (stated, true) in counted.items()
+    )
+
+
+@cache
+def _count(n: int, m: int, period: int, longest: int, rule: str) -> tuple[int, int, int, int]:
+    """Paths, paths on which a longest queue fails, failing pairs, and pairs with equality."""
+    found = paths(n, m, period, longest, rule)
+    broken = pairs = equal = 0
+    for outcome, ways in found.outcomes:
+        slacks = [_slack(outcome, i, period, INDICATORS[0]) for i in outcome.longest()]
+        broken += ways * any(slack < 0 for slack in slacks)
+        pairs += ways * sum(slack < 0 for slack in slacks)
+        equal += ways * sum(slack == 0 for slack in slacks)
+    return found.count, broken, pairs, equal
