@@ -15,12 +15,10 @@ from scipy.optimize import brentq
 from scipy.special import softmax
 
 from simlib.arguments import choice
-from simlib.recharge.exact import router_matrices, stationary_law
+from simlib.arithmetic import as_number, as_open_unit, as_positive, as_rates
+from simlib.chains import stationary_law
+from simlib.recharge.exact import router_matrices
 from simlib.recharge.formulas import (
-    as_number,
-    as_open_unit,
-    as_positive,
-    as_rates,
     hamacher_sum,
     normalized_odds,
     odds,

@@ -18,6 +18,13 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
 from simlib.arguments import choice, positive_integer
+from simlib.arithmetic import (
+    as_distribution,
+    as_open_unit,
+    as_positive,
+    as_rates,
+    plain,
+)
 
 __all__ = [
     "INSTANCES",
@@ -52,121 +59,10 @@ __all__ = [
 ]
 
 
-def as_number(name, value):
-    """One number: exact for int, Fraction and str, float otherwise."""
-    if isinstance(value, str):
-        try:
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            raise ValueError(f"{name} = {value!r}; permitted: rationals such as '3/10'") from None
-    if isinstance(value, Fraction):
-        return value
-    if isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} = {value!r} is a truth value; permitted: numbers")
-    if isinstance(value, int | np.integer):
-        return Fraction(int(value))
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} = {value!r}; permitted: numbers") from None
-
-
-def as_open_unit(name, value):
-    """A number strictly between 0 and 1."""
-    number = as_number(name, value)
-    if not 0 < number < 1:
-        raise ValueError(f"{name} = {value!r}; permitted: numbers strictly between 0 and 1")
-    return number
-
-
-def as_positive(name, value):
-    number = as_number(name, value)
-    if not 0 < number < math.inf:
-        raise ValueError(f"{name} = {value!r}; permitted: finite numbers above 0")
-    return number
-
-
-def as_rates(values, name="rates"):
-    """Service rates as exact rationals if all of them are exact, as a float array otherwise.
-
-    Parameters
-    ----------
-    values : sequence of length m >= 1
-        Numbers strictly between 0 and 1; `str` (``"3/10"``, ``"0.3"``), `Fraction` and `int` count
-        as exact, anything else as float.
-    name : str
-        Name of the parameter in error messages.
-
-    Returns
-    -------
-    tuple of Fraction, or ndarray of float64, length m
-
-    Raises
-    ------
-    ValueError
-        If a rate is no number or lies outside (0, 1), or there is none.
-    """
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-        raise ValueError(f"{name} = {values!r}; permitted: a sequence of numbers in (0, 1)")
-    rates = [as_open_unit(f"{name}[{j}]", value) for j, value in enumerate(values)]
-    if not rates:
-        raise ValueError(f"{name} is empty; permitted: a nonempty sequence of numbers in (0, 1)")
-    if all(isinstance(rate, Fraction) for rate in rates):
-        return tuple(rates)
-    return np.array([float(rate) for rate in rates])
-
-
-def as_exact_rates(values, name="rates"):
-    """Service rates as a tuple of `Fraction`; floats are refused.
-
-    A float such as 0.1 is a binary fraction with 55 digits, hardly ever what was meant.
-
-    Raises
-    ------
-    ValueError
-        As `as_rates`, and if a rate is a float.
-    """
-    rates = as_rates(values, name)
-    if not isinstance(rates, tuple):
-        raise ValueError(
-            f"{name} = {values!r}; permitted: exact rates, Fractions or strings such as '3/10'"
-        )
-    return rates
-
-
-def as_distribution(values, arms, name="p"):
-    """Routing probabilities over ``arms`` arms, exact if all are exact, floats otherwise.
-
-    Raises
-    ------
-    ValueError
-        If the length differs from ``arms``, a probability is outside [0, 1], or the sum is not 1
-        (exactly for rationals, to 1e-9 for floats).
-    """
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-        raise ValueError(f"{name} = {values!r}; permitted: a sequence of {arms} probabilities")
-    p = [as_number(f"{name}[{j}]", value) for j, value in enumerate(values)]
-    if len(p) != arms:
-        raise ValueError(f"{name} has {len(p)} entries; permitted: one for each of {arms} arms")
-    for j, value in enumerate(p):
-        if not 0 <= value <= 1:
-            raise ValueError(f"{name}[{j}] = {value}; permitted: numbers in [0, 1]")
-    exact = all(isinstance(value, Fraction) for value in p)
-    total = sum(p)
-    if abs(total - 1) > (0 if exact else 1e-9):
-        raise ValueError(f"{name} sums to {total}; permitted: probabilities that sum to 1")
-    return tuple(p) if exact else np.array([float(value) for value in p])
-
-
 def _like(rates, values):
     """Return values as a tuple beside exact rates, as an array beside float ones."""
     values = list(values)
     return tuple(values) if isinstance(rates, tuple) else np.array(values, dtype=float)
-
-
-def _plain(value):
-    """A Fraction as it is, a NumPy scalar as a Python float, which prints as a number."""
-    return value if isinstance(value, Fraction) else float(value)
 
 
 def odds(rates):
@@ -187,7 +83,7 @@ def odds(rates):
 
 def total_odds(rates):
     """Sum of the odds of all service rates, the number rho on which every guarantee depends."""
-    return _plain(sum(odds(rates)))
+    return plain(sum(odds(rates)))
 
 
 def hamacher_sum(rates):
@@ -280,12 +176,12 @@ def memoryless_availability(rates, p):
 def memoryless_utility(rates, p):
     """Long-run utility ``sum p_j rho_j / (rho_j + p_j)`` of the i.i.d. router p (Theorem 3.3)."""
     free = memoryless_availability(rates, p)
-    return _plain(sum(x * y for x, y in zip(as_distribution(p, len(free)), free, strict=True)))
+    return plain(sum(x * y for x, y in zip(as_distribution(p, len(free)), free, strict=True)))
 
 
 def optimum_upper_bound(rates):
     """Upper bound ``1 - prod(1 - mu_j)`` on the utility of every schedule (Lemma 3.6)."""
-    return _plain(1 - math.prod(1 - rate for rate in as_rates(rates)))
+    return plain(1 - math.prod(1 - rate for rate in as_rates(rates)))
 
 
 def optimum_upper_bound_exponential(rates):
@@ -321,7 +217,7 @@ def round_robin_utility(rates):
     """
     rates = as_rates(rates)
     arms = len(rates)
-    return _plain(sum(1 - (1 - rate) ** arms for rate in rates) / arms)
+    return plain(sum(1 - (1 - rate) ** arms for rate in rates) / arms)
 
 
 def competitive_ratio(total_odds):
@@ -634,7 +530,7 @@ def capacity(arrival_rate, service_rates, learning_rate=None, new_server_rate=No
         odds=odds(service_rates),
         guaranteed_rate=h,
         ceiling=ceiling,
-        bufferless_rate=_plain(max(service_rates)),
+        bufferless_rate=plain(max(service_rates)),
         verdict=verdict,
         margin=margin,
         missing_odds=missing_odds(arrival_rate, service_rates),

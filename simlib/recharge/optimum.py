@@ -16,12 +16,8 @@ from importlib import resources
 import numpy as np
 
 from simlib.arguments import positive_integer
+from simlib.arithmetic import as_exact_rates, as_number, as_rates
 from simlib.recharge.exact import as_actions, service_matrix
-from simlib.recharge.formulas import (
-    as_exact_rates,
-    as_number,
-    as_rates,
-)
 
 __all__ = [
     "I7_CYCLE",

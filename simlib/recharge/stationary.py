@@ -9,8 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
-from simlib.recharge.exact import router_matrices, service_matrix, stationary_law
-from simlib.recharge.formulas import as_distribution, as_open_unit, as_rates, normalized_odds
+from simlib.arithmetic import as_distribution, as_open_unit, as_rates
+from simlib.chains import stationary_law
+from simlib.recharge.exact import router_matrices, service_matrix
+from simlib.recharge.formulas import normalized_odds
 
 __all__ = [
     "StationaryQueue",
