@@ -20,7 +20,7 @@ from checks.finding import (
     undecided,
 )
 from checks.strategic.instances import SOURCE
-from checks.strategic.small_systems import Outcome, paths
+from checks.strategic.small_systems import Outcome, mean_period, paths
 
 INDICATORS = ("just before service", "just before acceptance")
 
@@ -188,14 +188,13 @@ def services_of_small_systems(indicator: str) -> Finding:
     compared = 0
     for n, m in ((1, 1), (1, 2), (2, 1), (2, 2)):
         for length, full in product((0, 2), product((0, 1), repeat=m)):
-            found = _mean_flow((length,) * n, full, period=3)
+            found = mean_period((length,) * n, full, _ARRIVALS[:n], _SERVICES[:m], period=3)
+            busy = found.busy if moment == INDICATORS[0] else found.full
             for j in range(m):
-                mu, (served, before, after) = _SERVICES[j], found[j]
-                busy = after if moment == INDICATORS[0] else before
-                if served != mu * busy:
+                if found.served[j] != _SERVICES[j] * busy[j]:
                     return refuted(
                         f"n={n}, m={m}, lengths {length}, full {full}, server {j + 1}: "
-                        f"E S = {served}, mu E B = {mu * busy}"
+                        f"E S = {found.served[j]}, mu E B = {_SERVICES[j] * busy[j]}"
                     )
                 compared += 1
     return proved(f"equal in rationals for {compared} servers of 20 systems")
@@ -203,42 +202,6 @@ def services_of_small_systems(indicator: str) -> Finding:
 
 _ARRIVALS = (Fraction(1, 2), Fraction(1, 4))
 _SERVICES = (Fraction(1, 3), Fraction(3, 5))
-
-
-def _mean_flow(lengths, full, period) -> list[tuple[Fraction, Fraction, Fraction]]:
-    """Mean services and mean busy steps before acceptance and before service, of each server."""
-    n, m = len(lengths), len(full)
-    served, before, after = ([Fraction(0)] * m for _ in range(3))
-    law = {(tuple(lengths), tuple(full)): Fraction(1)}
-    for _ in range(period):
-        following: dict[tuple, Fraction] = {}
-        for (queue, buffers), chance in law.items():
-            for arrivals in product((0, 1), repeat=n):
-                arrived = chance
-                for rate, one in zip(_ARRIVALS, arrivals, strict=False):
-                    arrived *= rate if one else 1 - rate
-                waiting = [queue[i] + arrivals[i] for i in range(n)]
-                nonempty = tuple(int(x > 0) for x in waiting)
-                for targets in product(*(range(m) if some else (-1,) for some in nonempty)):
-                    part = arrived / m ** sum(nonempty)
-                    left, busy = list(waiting), list(buffers)
-                    for i, to in enumerate(targets):  # in the order of priority
-                        if to >= 0 and not busy[to]:
-                            left[i], busy[to] = left[i] - 1, 1
-                    for j in range(m):
-                        before[j] += part * buffers[j]
-                        after[j] += part * busy[j]
-                    for service in product(*((0, 1) if one else (0,) for one in busy)):
-                        now = part
-                        for j in range(m):
-                            if busy[j]:
-                                now *= _SERVICES[j] if service[j] else 1 - _SERVICES[j]
-                        for j in range(m):
-                            served[j] += now * service[j]
-                        state = tuple(left), tuple(busy[j] - service[j] for j in range(m))
-                        following[state] = following.get(state, Fraction(0)) + now
-        law = following
-    return list(zip(served, before, after, strict=True))
 
 
 # The longest queue ---------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from itertools import product
 
@@ -256,3 +257,84 @@ def _steps_with_digits(full, arrivals, nonempty, rule) -> tuple[tuple[Step, int]
 def paths(queues: int, servers: int, period: int, longest: int, rule: str = "any") -> Paths:
     """The paths of a small system, enumerated once (see `Paths`)."""
     return Paths(queues, servers, period, longest, rule)
+
+
+@dataclass(frozen=True)
+class MeanPeriod:
+    """Means over a period, exactly.
+
+    Attributes
+    ----------
+    served, busy, full : tuple of Fraction, length m
+        Services; steps in which a buffer is full just before service, and just before acceptance.
+    waiting, left_full : Fraction
+        Packets in all queues, and full buffers, at the end of the period.
+    """
+
+    served: tuple[Fraction, ...]
+    busy: tuple[Fraction, ...]
+    full: tuple[Fraction, ...]
+    waiting: Fraction
+    left_full: Fraction
+
+
+def mean_period(
+    lengths: tuple[int, ...],
+    full: tuple[int, ...],
+    arrival_rates: tuple[Fraction, ...],
+    service_rates: tuple[Fraction, ...],
+    period: int,
+) -> MeanPeriod:
+    """Means over a period of a system whose queues choose uniformly, queue 1 before 2 and so on.
+
+    Parameters
+    ----------
+    lengths : tuple of int, length n
+    full : tuple of int, length m
+        Buffers that are full at the start.
+    arrival_rates : tuple of Fraction, length n
+    service_rates : tuple of Fraction, length m
+    period : int
+        Steps; the cost grows with the number of states that can be reached.
+    """
+    n, m = len(lengths), len(full)
+    served, busy_steps, full_steps = ([Fraction(0)] * m for _ in range(3))
+    law = {(tuple(lengths), tuple(full)): Fraction(1)}
+    for _ in range(period):
+        following: dict[tuple, Fraction] = {}
+        for (queues, buffers), chance in law.items():
+            for j in range(m):
+                full_steps[j] += chance * buffers[j]
+            for arrivals in product((0, 1), repeat=n):
+                arrived = chance * _probability(arrivals, arrival_rates)
+                waiting = [queues[i] + arrivals[i] for i in range(n)]
+                choices = [range(m) if some else (-1,) for some in waiting]
+                for targets in product(*choices):
+                    chosen = arrived / m ** sum(some > 0 for some in waiting)
+                    left, busy = list(waiting), list(buffers)
+                    for i, to in enumerate(targets):
+                        if to >= 0 and not busy[to]:
+                            left[i], busy[to] = left[i] - 1, 1
+                    at_work = [j for j in range(m) if busy[j]]
+                    for j in at_work:
+                        busy_steps[j] += chosen
+                    for services in product((0, 1), repeat=len(at_work)):
+                        rates = [service_rates[j] for j in at_work]
+                        now, after = chosen * _probability(services, rates), list(busy)
+                        for j, done in zip(at_work, services, strict=True):
+                            served[j] += now * done
+                            after[j] -= done
+                        state = tuple(left), tuple(after)
+                        following[state] = following.get(state, Fraction(0)) + now
+        law = following
+    waiting = sum(chance * sum(queues) for (queues, _), chance in law.items())
+    left_full = sum(chance * sum(buffers) for (_, buffers), chance in law.items())
+    return MeanPeriod(tuple(served), tuple(busy_steps), tuple(full_steps), waiting, left_full)
+
+
+def _probability(bits, rates) -> Fraction:
+    """Probability of independent events, each with its rate, to happen (1) or not (0)."""
+    chance = Fraction(1)
+    for bit, rate in zip(bits, rates, strict=True):
+        chance *= rate if bit else 1 - rate
+    return chance
