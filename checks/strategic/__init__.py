@@ -1,3 +1,5 @@
 """Claims about many queues of selfish learners (section 4 of the source)."""
 
 from checks.strategic import longest_queue as longest_queue
+from checks.strategic import potential as potential
+from checks.strategic import sufficiency as sufficiency

@@ -20,28 +20,9 @@ from checks.finding import (
     undecided,
 )
 from checks.strategic.instances import SOURCE
-from checks.strategic.small_systems import Outcome, mean_period, paths
+from checks.strategic.small_systems import Outcome, mean_period, paths, server_steps
 
 INDICATORS = ("just before service", "just before acceptance")
-
-# One step of one server ----------------------------------------------------------------------------
-
-
-def _server_steps() -> Iterator[dict[str, int]]:
-    """Every step of one server: buffer full or not, sent something or not, service or not."""
-    for full, sent, service in product((0, 1), repeat=3):
-        accepted = int(sent and not full)
-        busy = full + accepted
-        served = int(busy and service)
-        yield {
-            "full": full,
-            "sent": sent,
-            "accepted": accepted,
-            "busy": busy,
-            "served": served,
-            "left": busy - served,
-        }
-
 
 # Flow ----------------------------------------------------------------------------------------------
 
@@ -95,7 +76,7 @@ def services_given_the_buffer(indicator: str) -> Finding:
     mu, chance, services, busy = sympy.symbols("mu p E(S) E(B)", positive=True)
     moment = one_of("indicator", indicator, *INDICATORS)
     cases: dict[tuple, list] = {}
-    for step in _server_steps():
+    for step in server_steps():
         cases.setdefault((step["full"], step["sent"]), []).append(step)
     found = []
     for (full, sent), (idle, completes) in cases.items():
@@ -146,7 +127,7 @@ def one_server_on_every_path(gap: str, free: str) -> Finding:
 
     allowed = int(gap)
     one_of("free", free, "W-B_j+a_j", "W-B_j")
-    for step in _server_steps():
+    for step in server_steps():
         free_before = 1 - step["full"]
         stated = 1 - step["busy"] + (step["accepted"] if free == "W-B_j+a_j" else 0)
         case = f"one step: buffer {step['full']} at the start, {step['sent']} packet sent"

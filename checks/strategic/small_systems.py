@@ -47,6 +47,29 @@ class Step:
     ways: int
 
 
+def server_steps() -> Iterator[dict[str, int]]:
+    """Every step of one server: buffer full or not, something sent or not, service or not.
+
+    Yields
+    ------
+    dict
+        ``full`` and ``sent`` as just before acceptance; ``accepted``; ``busy`` just before service;
+        ``served``; ``left`` in the buffer at the end.
+    """
+    for full, sent, service in product((0, 1), repeat=3):
+        accepted = int(sent and not full)
+        busy = full + accepted
+        served = int(busy and service)
+        yield {
+            "full": full,
+            "sent": sent,
+            "accepted": accepted,
+            "busy": busy,
+            "served": served,
+            "left": busy - served,
+        }
+
+
 @cache
 def steps(full: tuple[int, ...], nonempty: tuple[int, ...], rule: str) -> tuple[Step, ...]:
     """All ways in which a step may go on after the arrivals.
@@ -278,6 +301,7 @@ class MeanPeriod:
     left_full: Fraction
 
 
+@cache
 def mean_period(
     lengths: tuple[int, ...],
     full: tuple[int, ...],
