@@ -22,10 +22,12 @@ examples:
   bounds try competitive_ratio constant=0.7702   judge a number of your own
   bounds run recharge --effort full              decide a topic at the papers' scale
   bounds audit my.py:Mine --rates 0.5,0.1,0.3 --horizon 100000
+  bounds capacity --arrivals 0.59 --services 0.5,0.1,0.3 --learning-rate 0.001
 
 exit status:
   0  every verdict is the expected one and every check rejects its false statements
-     (try: every check proves the number; audit: hypothesis and conclusion are met)
+     (try: every check proves the number; audit: hypothesis and conclusion are met;
+     capacity: the arrivals are guaranteed)
   1  it is not so
   2  the call cannot be carried out: an unknown claim, a bad number, a damaged file
 """
@@ -97,6 +99,16 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--seed", type=int, default=1)
     sub.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="worker processes")
     sub.add_argument("--json", metavar="FILE", type=Path, help="write the audit as JSON")
+
+    sub = command(
+        "capacity", _capacity, "what given servers carry, how many to add, how long queues"
+    )
+    sub.add_argument("--arrivals", required=True, help="one rate a queue, such as 0.3,0.2")
+    sub.add_argument("--services", required=True, help="one rate a server, such as 0.5,8x0.3")
+    sub.add_argument("--learning-rate", type=float, metavar="ETA", help="of EXP3, for one queue")
+    sub.add_argument("--new-server", metavar="RATE", help="of servers to add, else as the fastest")
+    sub.add_argument("--router", metavar="NAME", help="what it can be relied on to carry, as ucb1")
+    sub.add_argument("--json", action="store_true", help="as JSON on standard output")
 
     sub = command("record", _record, "run, and make the result the baseline")
     _add_run_options(sub)
@@ -296,6 +308,31 @@ def _audit(options: argparse.Namespace) -> int:
     if options.json:
         ledger.write_text(options.json, json.dumps(found.as_dict(), indent=1) + "\n")
     return 0 if found.passed else 1
+
+
+def _capacity(options: argparse.Namespace) -> int:
+    from simlib.capacity import plan
+
+    found = plan(
+        _rates("arrivals", options.arrivals),
+        _rates("services", options.services),
+        learning_rate=options.learning_rate,
+        new_server_rate=options.new_server,
+        router=options.router,
+    )
+    print(json.dumps(found.as_dict(), indent=1) if options.json else found.text())
+    return 0 if found.guaranteed else 1
+
+
+def _rates(name: str, text: str) -> list[str]:
+    """Rates from ``0.5,1/10,8x0.3``, as text, so that they stay exact."""
+    rates: list[str] = []
+    for part in text.split(","):
+        count, times, rate = part.strip().rpartition("x")
+        if times and not (count.strip().isdecimal() and 1 <= int(count) <= 1000):
+            raise ValueError(f"{name}: {part.strip()!r} must read COUNTxRATE, COUNT from 1 to 1000")
+        rates += [rate.strip()] * (int(count) if times else 1)
+    return rates
 
 
 def _try(options: argparse.Namespace) -> int:
