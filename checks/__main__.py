@@ -213,7 +213,7 @@ def _execute(options: argparse.Namespace) -> tuple[list[ledger.Record], bool]:
         for record in records:
             done.append(record)
             progress("")
-            wrong = ledger.complaints(record, expected)
+            wrong = ledger.complaints(record, expected, done)
             _print_line(record, wrong)
     except KeyboardInterrupt:
         interrupted = True
@@ -245,7 +245,7 @@ def _count(things: Sequence, name: str) -> str:
 def _run(options: argparse.Namespace) -> int:
     done, interrupted = _execute(options)
     expected = ledger.recorded(options.effort)
-    bad = [record for record in done if ledger.complaints(record, expected)]
+    bad = [record for record in done if ledger.complaints(record, expected, done)]
     alpha = sum(record["alpha"] for record in done)
     summary = f"{_count(done, 'claim')}, {len(bad)} fail"
     if alpha:
@@ -267,7 +267,7 @@ def _diff(options: argparse.Namespace) -> int:
     gone = sorted(before.keys() - {r["id"] for r in done} - all_claims().keys()) if whole else []
     for key in gone:
         print(f"{key} is in the baseline but is no claim")
-    failing = [record["id"] for record in done if ledger.complaints(record, before)]
+    failing = [record["id"] for record in done if ledger.complaints(record, before, done)]
     print(f"{_count(done, 'claim')}, {len(drifted) + len(gone)} differ from the baseline")
     return 130 if interrupted else int(bool(drifted or gone or failing))
 

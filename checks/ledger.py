@@ -371,7 +371,9 @@ def _value_drift(now: Quantity, then: Quantity) -> str:
 # Exports --------------------------------------------------------------------------------------
 
 
-def complaints(record: Record, records: Mapping[str, Record]) -> list[str]:
+def complaints(
+    record: Record, records: Mapping[str, Record], run: Sequence[Record] = ()
+) -> list[str]:
     """Why a record fails a run.
 
     Parameters
@@ -380,6 +382,9 @@ def complaints(record: Record, records: Mapping[str, Record]) -> list[str]:
         The record of the run.
     records : mapping of id to record
         The baseline: the expected verdict, and the verdicts of what the claim rests on.
+    run : sequence of dict
+        Records of the same run: what the claim rests on is looked up here first, so that a lemma
+        that breaks shows at once in all that rests on it.
 
     Returns
     -------
@@ -390,7 +395,7 @@ def complaints(record: Record, records: Mapping[str, Record]) -> list[str]:
     expected = records.get(record["id"], {}).get("verdict")
     found = []
     if record["verdict"] in TRUE_VERDICTS:
-        weak = foundation(record["id"], records)
+        weak = foundation(record["id"], {**records, **{one["id"]: one for one in run}})
         found += [f"holds, but rests on {below}" for below in weak]
     if expected is None:
         found.append("has no expected verdict: record it")
@@ -420,7 +425,7 @@ def export(records: Sequence[Record], *, effort: str, seed: int) -> dict[str, An
                 "expected": previous.get("verdict"),
                 "rests_on": list(known[record["id"]].rests_on),
                 "unsupported": foundation(record["id"], before | now),
-                "complaints": complaints(record, before | now | {record["id"]: previous}),
+                "complaints": complaints(record, before, records),
             }
         )
     return {"schema": SCHEMA, "effort": effort, "seed": seed, "claims": exported}

@@ -160,7 +160,7 @@ def one_server_on_every_path(gap: str, free: str) -> Finding:
     method="exact", scope="instances", false={"indicator": "just before acceptance"}, part="mean"
 )
 def services_of_small_systems(indicator: str) -> Finding:
-    """Compute both sides exactly for systems of one or two queues and servers over three steps.
+    """Compute both sides exactly for systems of one or two queues and servers over two steps.
 
     Arrival rates 1/2 and 1/4, service rates 1/3 and 3/5; every queue picks a server uniformly, queue 1
     has priority. From every state of the buffers, with empty queues and with queues of length 2.
@@ -169,7 +169,7 @@ def services_of_small_systems(indicator: str) -> Finding:
     compared = 0
     for n, m in ((1, 1), (1, 2), (2, 1), (2, 2)):
         for length, full in product((0, 2), product((0, 1), repeat=m)):
-            found = mean_period((length,) * n, full, _ARRIVALS[:n], _SERVICES[:m], period=3)
+            found = mean_period((length,) * n, full, _ARRIVALS[:n], _SERVICES[:m], period=2)
             busy = found.busy if moment == INDICATORS[0] else found.full
             for j in range(m):
                 if found.served[j] != _SERVICES[j] * busy[j]:

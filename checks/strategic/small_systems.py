@@ -321,44 +321,25 @@ def mean_period(
     period : int
         Steps; the cost grows with the number of states that can be reached.
     """
+    from simlib.strategic.exact import JointSystem, priority_law
+
     n, m = len(lengths), len(full)
+    uniform = (Fraction(1, m),) * m
+    system = JointSystem(arrival_rates, service_rates, (uniform,) * n, priority_law(range(n)))
     served, busy_steps, full_steps = ([Fraction(0)] * m for _ in range(3))
     law = {(tuple(lengths), tuple(full)): Fraction(1)}
     for _ in range(period):
         following: dict[tuple, Fraction] = {}
         for (queues, buffers), chance in law.items():
-            for j in range(m):
-                full_steps[j] += chance * buffers[j]
-            for arrivals in product((0, 1), repeat=n):
-                arrived = chance * _probability(arrivals, arrival_rates)
-                waiting = [queues[i] + arrivals[i] for i in range(n)]
-                choices = [range(m) if some else (-1,) for some in waiting]
-                for targets in product(*choices):
-                    chosen = arrived / m ** sum(some > 0 for some in waiting)
-                    left, busy = list(waiting), list(buffers)
-                    for i, to in enumerate(targets):
-                        if to >= 0 and not busy[to]:
-                            left[i], busy[to] = left[i] - 1, 1
-                    at_work = [j for j in range(m) if busy[j]]
-                    for j in at_work:
-                        busy_steps[j] += chosen
-                    for services in product((0, 1), repeat=len(at_work)):
-                        rates = [service_rates[j] for j in at_work]
-                        now, after = chosen * _probability(services, rates), list(busy)
-                        for j, done in zip(at_work, services, strict=True):
-                            served[j] += now * done
-                            after[j] -= done
-                        state = tuple(left), tuple(after)
-                        following[state] = following.get(state, Fraction(0)) + now
+            for step in system.steps(queues, buffers):
+                now = chance * step.probability
+                for j in range(m):
+                    full_steps[j] += now * buffers[j]
+                    busy_steps[j] += now * step.busy[j]
+                    served[j] += now * (step.busy[j] - step.full[j])
+                state = step.lengths, step.full
+                following[state] = following.get(state, Fraction(0)) + now
         law = following
     waiting = sum(chance * sum(queues) for (queues, _), chance in law.items())
     left_full = sum(chance * sum(buffers) for (_, buffers), chance in law.items())
     return MeanPeriod(tuple(served), tuple(busy_steps), tuple(full_steps), waiting, left_full)
-
-
-def _probability(bits, rates) -> Fraction:
-    """Probability of independent events, each with its rate, to happen (1) or not (0)."""
-    chance = Fraction(1)
-    for bit, rate in zip(bits, rates, strict=True):
-        chance *= rate if bit else 1 - rate
-    return chance

@@ -152,16 +152,11 @@ def _rare_long_jumps() -> Finding:
     probability is at least 1 - sum 1/(4k^2) >= 1/2, so E X is at least the harmonic number H_K over 8.
     After a pause of 2K steps at most, the process is at 0 and a round with a larger K can begin.
     """
-    from checks.methods.certified import ball, precision
+    from checks.methods.certified import precision
 
     longest = 20_000
     with precision(100):
-        no_jump, mean = ball(1), ball(0)
-        for k in range(longest, 0, -1):
-            jump = ball(Fraction(1, 4 * k * k))
-            mean += no_jump * jump * (k + 1)
-            no_jump *= 1 - jump
-        bound = 1 + (1 / (1 - (-ball("1/2")).exp())).log()  # beta = 0, c = alpha = 1
+        mean, bound = _mean_at_target(longest), _mean_bound(1, 1, 0, Fraction(1, 2))
         if not mean > bound:
             return undecided("the mean at the target does not exceed the bound")
         return refuted(
@@ -169,6 +164,18 @@ def _rare_long_jumps() -> Finding:
             f"{longest} steps is {float(mean.mid()):.3f}, above the bound {float(bound.mid()):.3f}; it "
             "grows like the logarithm of the length of the round"
         )
+
+
+def _mean_at_target(steps: int):
+    """E X at the end of a round of the process with rare long jumps, as a ball."""
+    from checks.methods.certified import ball
+
+    no_jump, mean = ball(1), ball(0)
+    for k in range(steps, 0, -1):
+        jump = ball(Fraction(1, 4 * k * k))
+        mean += no_jump * jump * (k + 1)
+        no_jump *= 1 - jump
+    return mean
 
 
 _QUEUES = (("0.3", "1/2"), ("0.45", "1/2"))
