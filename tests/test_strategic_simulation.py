@@ -2,16 +2,19 @@
 
 import math
 import pickle
+import re
 import tracemalloc
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks import strategic as benchmark
 from simlib import learners, tuning
-from simlib.learners import learner
+from simlib.learners import guard, learner
 from simlib.recharge import simulate_queue
 from simlib.strategic import (
     acceptance_rule,
@@ -21,6 +24,7 @@ from simlib.strategic import (
     simulate_system,
     uniform,
 )
+from simlib.strategic import system as kernels
 from simlib.strategic.exact import JointSystem, backlogged_chain, joint_chain, priority_law
 from simlib.strategic.rules import EXAMPLE, check_rule
 from simlib.strategic.stability import growth_rate, stability_verdict
@@ -503,6 +507,13 @@ def test_bad_learners_are_reported_with_their_queue():
         run(params=[1e9, 50.0])
 
 
+def test_a_learner_that_does_not_repeat_itself_is_reported(monkeypatch):
+    answers = [guard.BAD_STATE, guard.OK]
+    monkeypatch.setattr(kernels, "_advance", lambda *arguments: answers.pop(0))
+    with pytest.raises(ValueError, match="round robin: its state stopped being finite in one run"):
+        simulate_system([0.5], [0.5], ONE, 10, 1)
+
+
 def test_a_rule_that_takes_a_packet_nobody_sent():
     @acceptance_rule(params=(2.0,))
     def out_of_place(server, t, senders, count, lengths, heads, params, rng):
@@ -701,3 +712,44 @@ def test_growth_rate_is_the_slope_of_the_second_half():
         stability_verdict([0.1] * 29, 0.1, 1e-6)
     with pytest.raises(ValueError, match="resolution = 0"):
         stability_verdict(range(30), 0, 1e-6)
+
+
+# Benchmark ------------------------------------------------------------------------------------------
+
+
+def test_the_benchmarks_loops_walk_the_same_path():
+    system = benchmark.small(2000)
+    assert benchmark.disagreements(system, steps=2000) == []
+    walk = benchmark.in_simlib(system, 0.01, 2000)()
+    other = benchmark.in_python(replace(system, seed=2), 0.01, 2000)()
+    assert all(
+        mine != getattr(other, name) for name, mine in vars(walk).items() if name != "queues"
+    )
+
+
+def test_the_benchmark_says_what_was_missed():
+    one = {"median": 2000.0, "min": 1.0, "max": 3.0}
+    loop = {
+        "steps": 7,
+        "seconds": one,
+        "nanoseconds": dict.fromkeys(("simlib", "python", "uncompiled"), one),
+        "python_over_simlib": one,
+        "uncompiled_over_simlib": one | {"median": 5.0},
+    }
+    rows = {"steps": 7, "parts": [{"learner": "EXP3", "decisions": 4.0, "nanoseconds": one}]}
+    result = {
+        "machine": {"cpu": "any"},
+        "loop": loop,
+        "small": rows,
+        "large": rows,
+        "horizons": [{"steps": k, "nanoseconds": one | {"median": k}} for k in (1.0, 2.0)],
+        "memory": [{"steps": k, "allocated": k} for k in (10, 10**6)],
+        "start_up": {"cold": 2.0, "warm": 1.0},
+    }
+    assert re.search(r"EXP3 +4\.00 +2000 \[1, 3\] +500\n", benchmark.table(result))
+    assert [re.sub(r"[\d.]+", "_", text) for text in benchmark.missed(result)] == [
+        "_ s for _^_ steps, target at most _ s",
+        "less than _ x uncompiled",
+        "the time of a step depends on the horizon",
+        "memory depends on the horizon",
+    ]
