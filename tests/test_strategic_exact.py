@@ -88,10 +88,10 @@ def test_values_in_floats(found, value, digits):
 def test_the_proofs_own_constants():
     found = formulas.proof_constants(["2/5"] * 4, 8, 3)
     assert found.delta == pytest.approx(0.2 / 24)
-    assert found.eta == pytest.approx(0.2 / 192)
-    assert round(found.period / 1e7, 1) == 2.7
-    assert round(found.threshold / 1e8, 1) == 5.7
-    assert round(found.bound / 1e11, 1) == 1.2
+    assert found.eta == pytest.approx(0.2 / 96)
+    assert found.period == 25_216_846
+    assert found.threshold == 7 * found.period
+    assert round(found.bound / 1e9, 1) == 114.1
     regret = 5.15 * math.sqrt(8 * found.period * math.log(8 / found.eta))
     assert regret <= found.delta * found.period
     shorter = found.period - 2

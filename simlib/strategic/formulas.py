@@ -596,7 +596,7 @@ class ProofConstants:
     drift : float
         Least drift down of the potential in a period, above the threshold.
     bound : float
-        Bound on the mean of the potential at the starts of periods.
+        Bound on the mean number of packets in the system, at all times, from an empty start.
     """
 
     margin: float
@@ -612,7 +612,7 @@ def proof_constants(arrival_rates, servers, total_service_rate, regret_constant=
     """The constants of the proof of Theorem 4.1 for learners with an EXP3.P-type guarantee.
 
     The regret of a period of W steps is taken to be at most ``regret_constant sqrt(m W ln(m / eta))``
-    with probability ``1 - eta``. With ``delta = Delta / (8 mu)`` and ``eta = Delta / (16 n mu)`` the
+    with probability ``1 - eta``. With ``delta = Delta / (8 mu)`` and ``eta = Delta / (8 n mu)`` the
     terms of the drift that they cause are half of ``Delta W``; W must be so large that regret and
     excess arrivals stay below ``delta W`` and that ``W > 2 m / Delta``.
 
@@ -638,7 +638,9 @@ def proof_constants(arrival_rates, servers, total_service_rate, regret_constant=
 
     References
     ----------
-    Lemmas 4.4 to 4.8; the explicit bound is `negative_drift_bound`. A statement of existence, never to
+    Lemmas 4.4 to 4.8 with the constants of claim ``strategic.sufficiency``: above the threshold
+    ``C = (n + mu) W`` the potential drifts down, `negative_drift_bound` bounds its mean at the starts of
+    periods, and within one it grows by at most C while the buffers hold at most m. A statement of existence, never to
     be used as advice on capacity.
     """
     queues, _, _ = _arrivals(arrival_rates)
@@ -646,7 +648,7 @@ def proof_constants(arrival_rates, servers, total_service_rate, regret_constant=
     regret_constant = positive_real("regret_constant", regret_constant)
     margin = _positive_margin(arrival_rates, total_service_rate)
     total = float(as_positive("total_service_rate", total_service_rate))
-    delta, eta = margin / (8 * total), margin / (16 * queues * total)
+    delta, eta = margin / (8 * total), margin / (8 * queues * total)
     regret = regret_constant**2 * servers * math.log(servers / eta) / delta**2
     arrivals = math.log(1 / eta) / (2 * delta**2)
     period = max(math.ceil(regret), math.ceil(arrivals), _smallest_above(2 * servers / margin))
@@ -657,9 +659,9 @@ def proof_constants(arrival_rates, servers, total_service_rate, regret_constant=
         delta=delta,
         eta=eta,
         period=period,
-        threshold=3.0 * step,
+        threshold=step,
         drift=drift,
-        bound=negative_drift_bound(3 * step, step, drift),
+        bound=negative_drift_bound(step, step, drift) + step + servers,
     )
 
 
