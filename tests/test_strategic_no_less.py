@@ -1,0 +1,169 @@
+"""What the claims on tightness compute beyond what the ledger judges."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checks.claim import find
+from checks.strategic import no_less, windows
+from checks.strategic.evidence import no_less as simulated
+from simlib.strategic import formulas
+from simlib.strategic.exact import JointSystem, backlogged_chain, expected_regret, priority_law
+
+# Closed forms against chains and simulations -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("queues", "servers", "total"), [(2, 100, 1.5), (4, 100, 3.0), (7, 40, 5.0)]
+)
+def test_backlogged_queues_clear_what_the_stationary_law_says(queues, servers, total):
+    chain = backlogged_chain(queues, servers, total_service_rate=total).throughput
+    closed = windows._clearing(queues, servers, Fraction(str(total)))
+    assert float(closed) == pytest.approx(chain, rel=1e-12)
+
+
+@given(st.integers(1, 12), st.integers(1, 60), st.fractions("1/50", "49/50"))
+@settings(max_examples=60, deadline=None)
+def test_clearing_of_backlogged_queues_lies_between_its_bounds(queues, servers, rate):
+    total = rate * servers
+    clears = windows._clearing(queues, servers, total)
+    assert queues * total / (queues + total) <= clears
+    assert clears <= queues * total / (queues + total - rate * queues)
+    assert clears <= min(queues, total)
+
+
+def test_one_backlogged_queue_clears_the_hamacher_sum():
+    assert windows._clearing(1, 10, Fraction(9, 10)) == no_less._hamacher(Fraction(9, 10), 10)
+
+
+@pytest.mark.parametrize("total", [0.6, 0.9, 1.3])
+def test_the_fluid_is_exact_for_one_queue(total):
+    h = float(no_less._hamacher(Fraction(str(total)), 50))
+    assert simulated.predicted_growth(("0.5",), total, 50) == pytest.approx(max(0, 0.5 - h))
+
+
+@pytest.mark.parametrize(("total", "servers"), [(2.2, 400), (2.4, 400), (2.2, 39)])
+def test_the_fluid_is_the_bound_where_one_queue_alone_grows(total, servers):
+    rates = [0.6, 0.3, 0.1]
+    bound = formulas.total_growth(rates, servers, total)
+    assert simulated.predicted_growth(rates, total, servers) == pytest.approx(bound)
+    clears = formulas.largest_clearing_rate(rates, servers, total)
+    assert 0.6 - clears == pytest.approx(bound)
+
+
+# Regret -------------------------------------------------------------------------------------------
+
+
+def regret_of_long_queues(system, full, steps):
+    """Expected regret of queue 1 against server 1 when no queue can empty, by dynamic programming."""
+    found = expected_regret(system, steps + 1, (steps,))
+    start = found.states.index(((steps,) * len(system.arrival_rates), full))
+    return found.values[0, start, 0, 0]
+
+
+def test_regret_of_one_queue_that_never_empties():
+    rates = (Fraction(1, 2), Fraction(1, 10), Fraction(3, 10))
+    system = JointSystem(("1/2",), rates, [[Fraction(1, 3)] * 3])
+    for full in ((0, 0, 0), (0, 1, 1), (1, 0, 1)):
+        expected = regret_of_long_queues(system, full, 6)
+        assert float(windows._regret_of_one_queue(rates, full, 6)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("orders", [([0, 1], [1, 0]), ([0, 1], [0, 1]), ([1, 0], [1, 0])])
+def test_regret_of_two_queues_that_never_empty(orders):
+    system = JointSystem.identical(("1/2", "1/2"), 2, "3/5", priority_law(orders))
+    expected = regret_of_long_queues(system, (0, 0), 4)
+    assert float(windows._regret_of_two_queues(Fraction(3, 10), orders, 4)) == pytest.approx(
+        expected
+    )
+
+
+def test_the_longest_step_of_the_martingale_joins_both_extremes():
+    found = expected_regret(JointSystem.identical(("1/2",), 4, "9/10"), 6, (300,))
+    v = 3 / (1 + 0.9 - 0.225)
+    for full, value in (((0, 1, 1, 1), v), ((1, 0, 0, 0), -v)):
+        start = found.states.index(((6,), full))
+        assert found.values[0, start, 0, 0] == pytest.approx(value, abs=1e-5)
+
+
+def test_simulated_windows_stay_far_below_the_bound():
+    found = simulated.windows.compute(3, 1, step=200, steps=5, runs=8)
+    v = 1 / (1 + 0.6 - 0.3)
+    bound = v + (1 + 2 * v) * np.sqrt(2 * found["window"] * np.log(2 / 1e-6))
+    assert (found["regret_0"] < bound).all()
+    assert (found["regret_0"] >= found["against_first_0"]).all()
+
+
+# Evidence and what is judged on it ----------------------------------------------------------------
+
+
+def test_evidence_does_not_depend_on_the_number_of_workers():
+    few = {"step": 100, "steps": 2, "runs": 3}
+    one, two = (simulated.windows.compute(7, jobs, **few) for jobs in (1, 2))
+    assert one.keys() == two.keys()
+    for name in one:
+        np.testing.assert_array_equal(one[name], two[name])
+
+
+def test_growth_and_shortfall_have_the_same_mean():
+    found = simulated.three_queues.compute(11, 1, horizon=4_000, runs=12)
+    for total, servers in simulated.SYSTEMS:
+        growth, shortfall = (
+            found[f"{key}_{total}_{servers}"] for key in ("growth_total", "shortfall")
+        )
+        noise = (growth - shortfall).std(ddof=1) / np.sqrt(12)  # of the arrivals
+        assert abs((growth - shortfall).mean()) < 6 * noise
+
+
+SPOILT = [lambda x: x * 0, lambda x: x * np.nan, lambda x: x[:9]]
+
+
+@pytest.mark.parametrize("spoil", SPOILT)
+def test_degenerate_runs_decide_nothing(spoil):
+    rng = np.random.default_rng(5)
+    three = {
+        f"{key}_{total}_{servers}": rng.normal(0.03, 1e-4, 32)
+        for key in ("growth_total", "shortfall")
+        for total, servers in simulated.SYSTEMS
+    }
+    name = "growth_total_2.2_19"
+    bad = three | {name: spoil(three[name])}
+    for total in ("2.6", "2.8"):
+        bad[f"growth_total_{total}_400"] = rng.normal(0, 1e-4, 32)
+    found = no_less.growth_of_three_queues(bad, "0.0300, 0.0300", "19")
+    assert found.outcome == "undecided"
+    bad[name] = three[name]
+    assert no_less.growth_of_three_queues(bad, "0.0300, 0.0300", "19").outcome == "proved"
+    assert no_less.growth_of_three_queues(bad, "0.0300, 0.0300", "11").outcome == "undecided"
+
+
+@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("step", [-1, 1])
+def test_the_table_of_clearing_rates_is_judged_to_the_last_digit(number, step):
+    claimed = {name: find("saturated_throughput").claimed[name] for name, *_ in windows._FOUR}
+    name = windows._FOUR[number][0]
+    first, *others = claimed[name].split(", ")
+    wrong = ", ".join([f"{float(first) + step * 1e-4:.4f}", *others])
+    found = windows.stationary_laws(**claimed | {name: wrong})
+    assert found.outcome == "refuted"
+
+
+@pytest.mark.parametrize("fewest", ["9", "11"])
+def test_the_least_number_of_servers_is_judged_from_both_sides(fewest):
+    claimed = find("tightness").claimed
+    numbers = {name: claimed[name] for name in ("accepts", "growth")}
+    assert no_less.numbers_of_the_example(fewest=fewest, **numbers).outcome == "refuted"
+
+
+def test_an_unknown_variant_is_an_error_and_no_verdict():
+    for judge, name in (
+        (windows.until_two_buffers_agree, "bias"),
+        (windows.martingale_of_the_regret, "step"),
+        (no_less.from_drift_to_packets, "divisor"),
+        (no_less.growth_of_a_single_queue, "weight"),
+    ):
+        with pytest.raises(ValueError, match=name):
+            judge("nonsense")
