@@ -3,5 +3,8 @@
 from checks.strategic import longest_queue as longest_queue
 from checks.strategic import potential as potential
 from checks.strategic import sufficiency as sufficiency
-from checks.strategic import no_less as no_less
 from checks.strategic import windows as windows
+from checks.strategic import no_less as no_less
+from checks.strategic import hypotheses as hypotheses
+from checks.strategic import restarted as restarted
+from checks.strategic import guarded as guarded
