@@ -1,7 +1,8 @@
 """Keep the built book readable without a network.
 
 MathJax comes from the package index instead of a content network, and the scripts for live code,
-which the theme adds although the book has no live code, are left out.
+which the theme adds although the book has no live code, are left out. So are the book's own scripts,
+which Jupyter Book puts on every page: the one page that needs one loads it itself.
 """
 
 import shutil
@@ -23,16 +24,18 @@ def copy_mathjax(app):
     shutil.copytree(source / FONTS, target / FONTS, dirs_exist_ok=True)
 
 
-def drop_live_code(app, pagename, templatename, context, doctree):
-    def is_live_code(script):
-        body = getattr(script, "attributes", {}).get("body") or ""
-        name = getattr(script, "filename", script) or ""
-        return "thebe" in f"{name}{body}".lower()
+def drop_scripts(app, pagename, templatename, context, doctree):
+    own = {path.name for path in Path(app.srcdir, "_static").glob("*.js")}
 
-    context["script_files"] = [s for s in context.get("script_files", []) if not is_live_code(s)]
+    def is_unwanted(script):
+        body = getattr(script, "attributes", {}).get("body") or ""
+        name = str(getattr(script, "filename", script) or "")
+        return "thebe" in f"{name}{body}".lower() or Path(name).name in own
+
+    context["script_files"] = [s for s in context.get("script_files", []) if not is_unwanted(s)]
 
 
 def setup(app):
     app.connect("builder-inited", copy_mathjax)
-    app.connect("html-page-context", drop_live_code, priority=900)  # after the theme has added them
+    app.connect("html-page-context", drop_scripts, priority=900)  # after the theme has added them
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import json
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from book import chapters
+from simlib.capacity import plan
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 QUIET = [
@@ -193,3 +195,101 @@ def test_the_first_page_opens(visit):
     page = visit("index.html")
     page.wait_for_url(f"**/{chapters.toc()[0]}.html")
     assert page.locator("article h1").count() == 1
+
+
+# --- the capacity calculator
+
+# Arrival rates, service rates, learning rate, rate of servers to add, router.
+SYSTEMS = [
+    ("0.59", "0.5, 0.1, 0.3", "0.001", "0.3", "exp3"),
+    ("0.76", "0.5, 0.33, 0.33, 0.33, 0.25, 0.25, 0.1", "0.0005", "0.2", "tsallis-inf"),
+    ("0.6", "0.5, 0.1, 0.3", "0.02", "", "ucb1"),  # too fast a rate
+    ("0.75", "7x0.3", "", "0.3", "uniform"),  # carry exactly 3/4, which is not enough
+    ("0.75", "0.5, 1/2", "0.01", "0.5", "round-robin"),  # the ceiling itself
+    ("1/3", "0.4", "0.01", "0.1", "epsilon-greedy"),
+    ("0.9", "0.01, 0.02", "0.001", "0.015", "round-robin"),
+    ("0.6, 0.3, 0.1", "22x0.1", "0.001", "0.1", "exp3"),
+    ("0.3, 0.2, 0.3", "0.9, 0.8, 0.5", "", "0.25", "exp3-ix"),
+    ("0.5, 0.5", "4x0.5", "", "", "uniform"),  # the boundary of Theorem 4.1
+    ("0.9, 0.8", "0.3, 0.3", "", "0.01", "ucb1"),
+]
+
+ANSWERS = """() => Object.fromEntries(
+  [...document.querySelectorAll('[data-answer]')]
+    .filter(cell => !cell.closest('[hidden]'))
+    .map(cell => [cell.dataset.answer, JSON.parse(cell.dataset.value)]))"""
+
+
+def rates(text):
+    """What the calculator reads as rates: ``0.5, 3x0.1`` are four."""
+    for part in text.split(","):
+        count, times, rate = part.strip().rpartition("x")
+        yield from [rate] * (int(count) if times else 1)
+
+
+def test_the_calculator_agrees_with_python(visit):
+    page = visit("book/capacity.html")
+    seen = set()
+    for arrivals, services, eta, new, router in SYSTEMS:
+        for name, text in {
+            "arrivals": arrivals,
+            "services": services,
+            "eta": eta,
+            "new": new,
+        }.items():
+            page.fill(f"[name={name}]", text)
+        page.select_option("[name=router]", router)
+        shown = page.evaluate(ANSWERS)
+        expected = plan(
+            list(rates(arrivals)),
+            list(rates(services)),
+            learning_rate=float(eta) if eta else None,
+            new_server_rate=new or None,
+            router=router,
+        ).as_dict()
+        for name, value in shown.items():  # to seven digits; counts and what does not apply exactly
+            wanted = expected[name]
+            if isinstance(wanted, float) and value is not None:
+                wanted = pytest.approx(wanted, rel=1e-7, abs=1e-12)
+            assert value == wanted, (arrivals, services, name)
+        verdict = page.locator("#capacity-verdict")
+        assert json.loads(verdict.get_attribute("data-value")) == expected["verdict"]
+        if expected["verdict"] == "guaranteed" and not expected["guaranteed"]:
+            assert "Warning" in verdict.inner_text()
+        seen |= {name for name, value in shown.items() if value is not None}
+    # Each answer of the page was compared at least once with a number.
+    assert seen == {
+        cell.get_attribute("data-answer") for cell in page.locator("[data-answer]").all()
+    }
+
+
+def test_the_calculator_on_a_phone_with_a_keyboard(visit):
+    page = visit("book/capacity.html")
+    page.set_viewport_size(PHONE)
+    for control in page.locator("#capacity :is(input, select, button)").all():
+        label = "e => (e.labels && e.labels[0] || e).textContent + (e.ariaLabel || '')"
+        assert control.evaluate(label).strip(), control.evaluate("e => e.outerHTML")
+        box = control.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= PHONE["width"]
+
+    page.focus("#services-2")  # the slider of the third server
+    page.keyboard.press("ArrowRight")
+    assert page.input_value("[name=services]") == "0.5, 0.1, 0.31"
+    page.focus("#capacity-add-arrivals")
+    page.keyboard.press("Enter")
+    assert page.input_value("[name=arrivals]") == "0.59, 0.3"
+    page.get_by_label("Remove server 2").click()
+    assert page.input_value("[name=services]") == "0.5, 0.31"
+
+    page.fill("[name=services]", "0.5, 1.2")
+    assert "“1.2” is no rate" in page.locator("#capacity-error").inner_text()
+    assert not page.locator("#capacity-answers").is_visible()
+    page.fill("[name=services]", "0.5, 0.2")
+    assert page.locator("#capacity-answers").is_visible()
+
+    # The address alone brings back what was set.
+    page.wait_for_url("**#arrivals=0.59,0.3&services=0.5,0.2&*")
+    again = visit("book/" + page.url.partition("/book/")[2])
+    assert again.input_value("[name=services]") == "0.5,0.2"
+    assert again.evaluate(ANSWERS) == page.evaluate(ANSWERS)
