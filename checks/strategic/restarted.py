@@ -128,7 +128,7 @@ def _moment_too_large(c: Fraction) -> Finding:
     from checks.methods.certified import ball, precision
 
     p = min(Fraction(1, 100), (1 - 2 * c) / 2)
-    for rate in (10 * p, p / 10, p / 100):
+    for rate in (10 * p, p / 10, p * p / 10):
         with precision(128):
             eta, prob = ball(rate), ball(p)
             moment = 1 - prob + prob * (eta / (prob + ball(c) * eta)).exp()

@@ -265,9 +265,9 @@ VIOLATOR_SYSTEMS = {
     "single": ((0.5,), (0.075,) * 20),
 }
 
-#: Learners, each at every queue; "restarted": EXP3-IX restarted every 20,000 steps.
+#: Learners, each at every queue; "restarted": EXP3-IX restarted every 4,000 steps.
 VIOLATOR_LEARNERS = ("EXP3", "restarted", "UCB1", "epsilon-greedy", "rare blocks")
-RESTART_EVERY = 20_000
+RESTART_EVERY = 4_000
 
 
 @cache
@@ -328,7 +328,7 @@ def _one_violator(seed, system, learner, restart_every, steps):
 
 @evidence(
     "strategic.violators",
-    quick={"power": 14, "runs": 32},
+    quick={"power": 13, "runs": 32},
     full={"power": 19, "runs": 32},
 )
 def violators(seed, jobs, *, power, runs):
