@@ -20,9 +20,7 @@ _DEVIATIONS = {r"\tfrac12": Fraction(1, 2), "0.45": Fraction(9, 20)}
 guarded_uniform = Claim(
     "strategic.guarded_uniform",
     title="The bad example survives with learners that have little regret against anything",
-    source=Source(
-        SOURCE, "the necessity theorem of Section 4, with an adversarial guarantee", "ours"
-    ),
+    source=Source(SOURCE, "the necessity theorem of Section 4", "ours"),
     kind="proposition",
     statement=r"""
 *Guarded uniform routing* with $0<\eta<1$: in each period of $W$ steps a queue sends to uniformly random
@@ -40,7 +38,8 @@ period ends.
    $$\begin{aligned}R\ \le\ &\theta+<<jump>>+m\sqrt{<<deviation>>\,W\ln(m/\eta)}\\
    &+2\sqrt{mW(2\ln m+\ln(2/\eta))}+\ln(2/\eta).\end{aligned}$$
 3. *False alarms.* With <<servers>>, a rule that treats all servers alike and $n$ queues that all route
-   so, there is an alarm in a period with probability at most $2n\eta$, whatever happened before it.
+   so, the probability of an alarm at any of them in a period is at most $2n\eta$, whatever happened
+   before it.
 4. *Growth.* With identical servers let $\Psi$ and $\gamma$ be as in the linear submartingale, for a
    queue of the largest rate. In a step in which this queue does not route uniformly $\Psi$ drifts by
    $\gamma-<<cost>>$ at least. So $E\,\Psi_{kW}\ge\Psi_0+(\gamma-2n\eta)\,kW$ if all queues are guarded,

@@ -40,7 +40,7 @@ FACTOR = r"1/(1-\lambda_{\max})"
 priority_robust = Claim(
     "strategic.priority_robust",
     title="No acceptance rule breaks the guarantee, and none needs less than the factor",
-    source=Source(SOURCE, "Theorem 4.1, for every acceptance rule", provenance="ours"),
+    source=Source(SOURCE, "Theorem 4.1", provenance="ours"),
     kind="proposition",
     statement=r"""
 Let servers accept by any rule: one that looks at queues, servers, lengths, ages or the whole past, that
@@ -72,6 +72,7 @@ buffer takes <<takes>>.
         "one queue": "rules that differ",
         "factor": "the factor suffices and is needed",
     },
+    uncovered="that the rule enters the proof of sufficiency nowhere else: the other lemmas name none",
 )
 
 _TAKES = ("exactly one of the packets sent to it", "at most one of the packets sent to it")
@@ -259,7 +260,7 @@ _WHEN = (
 sufficiency_expected_regret = Claim(
     "strategic.sufficiency_expected_regret",
     title="Small expected regret in every period is enough for stability",
-    source=Source(SOURCE, "Theorem 4.1, with a weaker hypothesis", provenance="ours"),
+    source=Source(SOURCE, "Theorem 4.1", provenance="ours"),
     statement=r"""
 In a period of $W$ steps let $R_{ij}$ be the number of packets that server $j$ would have accepted from
 queue $i$ less the number of packets of $i$ that were accepted, $R_i=\max_jR_{ij}$; $\mathcal F$ is the

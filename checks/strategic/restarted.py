@@ -527,7 +527,7 @@ TABLE = ((4, "2/5", 8, "3"), (1, "1/2", 3, "3/2"), (2, "3/10", 4, "2"))
 sufficiency_end_to_end = Claim(
     "strategic.sufficiency_end_to_end",
     title="Queues that run restarted EXP3-IX are stable, with every constant explicit",
-    source=Source(SOURCE, "Theorem 4.1 with a learner", provenance="ours"),
+    source=Source(SOURCE, "Theorem 4.1", provenance="ours"),
     statement=r"""
 Let $\Delta=\mu(1-\lambda_{\max})-\lambda>0$, let each of $n$ queues run EXP3-IX with
 $\eta=\sqrt{K/(mW)}$, $K=2\ln m+\ln2n+1$, restarted every $W$ steps, and let servers accept by any rule.
