@@ -1,8 +1,15 @@
-"""The built book, for the tests that read it."""
+"""The built book, for the tests that read it; and one thread for linear algebra.
 
+The chains solved here are small, and threads that wait for one another on a busy machine cost more
+than they save. NumPy reads the variable when it is first imported, so it is set before.
+"""
+
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 
