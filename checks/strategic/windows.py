@@ -26,9 +26,9 @@ uniform_is_windowed_no_regret = Claim(
     source=Source(SOURCE, "Section 4, last theorem", provenance="ours"),
     statement=r"""
 There are $n$ queues and $m\ge2$ <<servers>> servers of rate $\nu=\mu/m<1$. Every queue sends each packet
-to a server drawn uniformly and independently, and the acceptance rule is <<rule>> at all servers (it may
-prefer queues, but not at some servers only). Let $R_{W,j}$ be the regret of one queue against server $j$
-over a window of $W$ steps, and
+to a server drawn uniformly and independently; every server decides by itself, and the acceptance rule is
+<<rule>> at all of them (it may prefer queues, but not at some servers only). Let $R_{W,j}$ be the regret
+of one queue against server $j$ over a window of $W$ steps, and
 $$v=<<bias>>.$$
 
 1. For every history $\mathcal F$ before the window (any lengths, any buffers)
