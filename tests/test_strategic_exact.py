@@ -144,15 +144,17 @@ def test_formulas_agree_with_each_other():
     h = hamacher_sum(["9/100"] * 10)
     assert h == Fraction(90, 181) == lumped_chain(10, "9/100").accept_rate
     assert formulas.total_growth(["1/2"], 10, "9/10") == Fraction(1, 2) - h
-    # The smallest example: one server less and it is stable.
+    # The smallest example: one server less and it has no drift upwards.
     for arrival_rate, shortfall in (("1/2", "1/10"), ("3/4", "1/7"), ("1/5", "1/3"), (0.37, 0.01)):
         m = formulas.identical_servers_needed(arrival_rate, shortfall)
         rate, less = Fraction(arrival_rate), 1 - Fraction(shortfall)
         total = less * rate / (1 - rate)
-        for servers, unstable in ((m, True), (m - 1, False)):
+        for servers, grows in ((m, True), (m - 1, False)):
             share = total / servers if servers else Fraction(1)
             odds = servers * share / (1 - share) if share < 1 else math.inf
-            assert (odds < rate / (1 - rate)) == unstable
+            assert (odds < rate / (1 - rate)) == grows
+    # Nine servers in the first of them: exactly no drift.
+    assert hamacher_sum(["1/10"] * 9) == Fraction(1, 2)
 
 
 @pytest.mark.parametrize("ratio", [1.0, 0.3, 1e-3, 1e-8, 1e-12])
@@ -189,7 +191,9 @@ def test_drift_bound_of_a_birth_death_queue():
         (lambda: formulas.end_to_end_bound(["3/10"] * 2, 4, 2, 2383), "integers from 2384"),
         (lambda: formulas.uniform_regret(10, 4, 2, 0), "error = 0"),
         (lambda: formulas.negative_drift_bound(0, 1, 1.5), "alpha = 1.5; permitted: at most step"),
+        (lambda: formulas.negative_drift_bound(0, 1, 1e-170), "alpha = 1e-170; .*1e-150 of it"),
         (lambda: formulas.negative_drift_bound(0, 0, 1), "step = 0"),
+        (lambda: formulas.guarded_uniform_regret(10, 0, 1, 0.1), "servers = 0"),
     ],
 )
 def test_bad_arguments_are_named(call, message):
@@ -401,7 +405,15 @@ def test_would_clear_is_the_realised_bit_on_average():
         (lambda: JointSystem(["1/2"], ["1/2"], []), "routers has 0 entries"),
         (lambda: JointSystem(["1/2"], ["1/2"], [["1/2"]]), r"routers\[0\] sums to 1/2"),
         (lambda: JointSystem(["1/2"], ["1/2"], [[1.0]]), r"routers\[0\] = .*exact probabilities"),
+        (lambda: JointSystem.identical(["1/2"], 2, 3), "total_service_rate / servers.* = .*3"),
+        (lambda: JointSystem.identical(["1/2"], 2, 1.5), "total_service_rate / servers = .*exact"),
         (lambda: joint_chain(JointSystem(["1/2"], ["1/2"], [["1"]]), 0), "cap = 0"),
+        (
+            lambda: expected_regret(JointSystem(["1/2"], ["1/2"], [["1"]]), 1, 5),
+            "windows has 0 dimensions",
+        ),
+        (lambda: priority_law([1, 0])(0, (0, 2), (1, 1, 1)), r"order = .*queues \(0, 2\)"),
+        (lambda: priority_law([[0, 1]])(1, (0, 1), (1, 1)), "order = .*server 1"),
         (lambda: expected_regret(JointSystem(["1/2"], ["1/2"], [["1"]]), 1, [2, 2]), "windows"),
         (
             lambda: joint_chain(

@@ -241,7 +241,7 @@ def test_periods_equal_the_slow_twin_and_the_run(name, restart):
         before = twin.would_clear.copy()
     regret = found.would_clear.max(axis=2) - found.cleared
     assert found.regret.tolist() == regret.tolist()
-    # A queue whose rivals never send to a server would be taken whenever it is free.
+    # An empty queue would not have cleared anything.
     assert (found.would_clear <= (period - found.empty)[:, :, None]).all()
 
 
@@ -261,7 +261,7 @@ def test_packets_are_conserved(data):
     start = data.draw(st.lists(st.integers(0, 9), min_size=n, max_size=n))
     full = data.draw(st.lists(st.booleans(), min_size=m, max_size=m))
     horizon = data.draw(st.integers(2, 150))
-    steps = [horizon // 2, horizon] if horizon > 1 else [horizon]
+    steps = [horizon // 2, horizon]
     run = simulate_system(
         *(lam, mu, each, horizon, data.draw(st.integers(0, 2**64))),
         acceptance=rule,
@@ -388,6 +388,24 @@ def test_restarts_forget():
     assert once.accepted[-1].tolist() == [1, 39]
 
 
+def test_the_largest_sums_fit():
+    start = 2**62 // 1000
+    run = simulate_system([0.9], [0.001], learners.round_robin(), 1000, 1, start_queues=[start])
+    assert run.cumulative[-1, 0] > 1000 * (start - 1000)
+    with pytest.raises(ValueError, match=rf"start_queues\[0\] = {start + 1}; .* {start} "):
+        simulate_periods([0.9], [0.5], ONE, 10, 100, 1, start_queues=[start + 1])
+
+
+def test_rates_at_the_ends_of_the_interval():
+    """Geometric numbers too large for an integer, or hardly ever above 1."""
+    run = simulate_system(
+        [1 - 2**-53], [1e-12, 5e-324, 1 - 2**-53], ONE, 3000, 1, start_full=[1, 1, 0]
+    )
+    assert run.accepted.tolist() == [[0, 0, 1000]]
+    assert run.busy.tolist() == [[3000, 3000, 1000]]
+    assert run.buffers.tolist() == [[1, 1, 0]]
+
+
 def test_a_server_that_starts_full_can_be_served_in_the_first_step():
     served = 0
     seeds = range(300)
@@ -455,6 +473,8 @@ ONE = learners.round_robin()
         ({"start_queues": [1, 0.5]}, r"start_queues\[1\] = 0.5"),
         ({"start_full": [True]}, "start_full = .*2 servers"),
         ({"start_full": [True, 2]}, "start_full = .*truth value"),
+        ({"start_full": [[True], [True, False]]}, "start_full = .*truth value"),
+        ({"start_queues": [0, 2**53], "horizon": 1000}, r"start_queues\[1\] = .*2\*\*62 // 1000"),
         ({"acceptance": "uniform"}, "acceptance = 'uniform' is not a rule"),
         ({"acceptance": uniform}, r"acceptance = .*did you mean uniform\(...\)"),
         ({"acceptance": lambda *a: 0}, "acceptance = .* is a plain Python function"),
@@ -560,6 +580,39 @@ def test_rules_are_refused_at_definition(source, message):
     assert "nopython mode pipeline" not in str(caught.value)
 
 
+def test_a_rule_that_reads_outside_its_arrays():
+    @acceptance_rule(params=(0.5, 0.2))
+    def by_weight(server, t, senders, count, lengths, heads, params, rng):
+        chosen = senders[0]
+        for k in range(1, count):
+            if params[senders[k]] > params[chosen]:
+                chosen = senders[k]
+        return chosen
+
+    @acceptance_rule
+    def beyond_the_last(server, t, senders, count, lengths, heads, params, rng):
+        return senders[count]
+
+    run = simulate_system([0.9] * 2, [0.5], ONE, 100, 1, acceptance=by_weight)
+    assert run.cleared.sum() > 40
+    simulate_system([0.9], [0.5], ONE, 100, 1, acceptance=beyond_the_last)  # never called
+    for rule, n in ((by_weight, 3), (beyond_the_last, 2)):
+        with pytest.raises(ValueError, match=f"{rule.name}: with {n} queues .* outside its arrays"):
+            simulate_system([0.9] * n, [0.5], ONE, 100, 1, acceptance=rule)
+
+
+def test_a_learner_cannot_keep_anything_from_a_restart():
+    class Remembers:
+        def act(state, params, t, rng):
+            return 0
+
+        def update(state, params, t, arm, reward):
+            params[0] += reward
+
+    with pytest.raises(ValueError, match=r"cannot compile update: .*readonly"):
+        learner(Remembers, rows=1, params=[0.0])
+
+
 def test_other_refusals_of_rules():
     for order in ([], [0, 0], [1, 2], [0.5, 1], "01"):
         with pytest.raises(ValueError, match="order"):
@@ -652,9 +705,10 @@ def test_guarded_uniform_follows_its_definition():
     assert threshold / 0.75 < alarm < 1.4 * threshold / 0.75
     assert state[1].tolist() == twin_state[1].tolist()
     assert state[1, 2] > 0.9
-    for bad in ((1, 4, 0.01, 1), (9, 0, 0.01, 1), (9, 4, 1.0, 1), (9, 4, 0.01, 0.0)):
-        with pytest.raises(ValueError, match="permitted"):
-            learners.guarded_uniform(*bad)
+    good = {"period": 9, "arms": 4, "confidence": 0.01, "total_service_rate": 1}
+    for name, bad in {"period": 1, "arms": 0, "confidence": 1.0, "total_service_rate": 0.0}.items():
+        with pytest.raises(ValueError, match=f"^{name} = {bad} .*permitted"):
+            learners.guarded_uniform(**(good | {name: bad}))
 
 
 def test_guarded_uniform_in_its_symmetric_system():

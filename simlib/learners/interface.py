@@ -9,6 +9,7 @@ A learner is three compiled functions over a table of floats with one column an 
 ``update(state, params, t, arm, reward)``
     learns from the reward (0.0 or 1.0) of the arm just pulled.
 
+``params`` can only be read: what a learner keeps is in its state, which a restart clears.
 ``t`` counts the steps of the system from 1. In a queue a learner is called only in steps with a
 packet to send, so ``t`` jumps; a learner that needs the number of its own decisions keeps it in
 its state.
@@ -47,7 +48,7 @@ __all__ = [
 ]
 
 _STATE = types.Array(types.float64, 2, "C")
-_PARAMS = types.Array(types.float64, 1, "C")
+_PARAMS = types.Array(types.float64, 1, "C", readonly=True)
 _RNG = types.Array(types.uint64, 1, "C")
 _SIGNATURES = {
     "init": types.void(_STATE, _PARAMS),
@@ -204,10 +205,10 @@ def learner(
     Raises
     ------
     ValueError
-        If a function is missing, takes the wrong number of arguments, cannot be compiled or
-        returns the wrong type; if it uses a row that the state does not have; if it draws from
-        ``random`` or ``numpy.random``; if ``params`` are not finite. The message says what a
-        learner looks like.
+        If a function is missing, takes the wrong number of arguments, cannot be compiled, writes
+        to ``params`` or returns the wrong type; if it uses a row that the state does not have; if it
+        draws from ``random`` or ``numpy.random``; if ``params`` are not finite. The message says
+        what a learner looks like.
 
     Examples
     --------

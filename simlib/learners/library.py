@@ -376,6 +376,7 @@ def guarded_uniform(
     """
     period = _horizon(period, "period")
     arms = arguments.positive_integer("arms", arms)
+    confidence = arguments.probability_open("confidence", confidence)
     threshold = tuning.guard_threshold(period, arms, confidence, total_service_rate)
     rate = tuning.exp3_ix_learning_rate(period, arms, confidence)
     return _compiled(_GuardedUniform).with_params([threshold, rate], arms=arms)

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from scipy import stats
 
-from simlib.arguments import positive_integer
+from simlib.arguments import positive_integer, real_vector
 from simlib.arithmetic import as_distribution, as_exact_rates, as_positive, plain
 from simlib.chains import stationary_law
 
@@ -152,8 +152,14 @@ def priority_law(order):
     different = all(isinstance(each, list) for each in orders)
 
     def law(server, senders, lengths):
-        own = orders[server] if different else orders
-        first = min(senders, key=own.index)
+        try:
+            own = orders[server] if different else orders
+            first = min(senders, key=own.index)
+        except (IndexError, ValueError):
+            raise ValueError(
+                f"order = {order!r} does not place the queues {tuple(senders)} at server {server}; "
+                f"permitted: all queues, in one order for all servers or in one for each"
+            ) from None
         return [Fraction(int(queue == first)) for queue in senders]
 
     return law
@@ -257,7 +263,8 @@ class JointSystem:
         acceptance : function, optional
         """
         servers = positive_integer("servers", servers)
-        share = as_positive("total_service_rate", total_service_rate) / servers
+        total = as_positive("total_service_rate", total_service_rate)
+        (share,) = as_exact_rates([total / servers], "total_service_rate / servers")
         arrival_rates = as_exact_rates(arrival_rates, "arrival_rates")
         router = (Fraction(1, servers),) * servers
         routers = (router,) * len(arrival_rates)
@@ -472,6 +479,7 @@ def expected_regret(system, cap, windows):
     taken in floats: its rounding error is below ``W^2 (S + 2) 2**-53``, 1e-8 for 1000 steps and 100
     states. Cost: W products of the S x S transition matrix with n m vectors.
     """
+    windows = real_vector("windows", windows).tolist()
     windows = tuple(positive_integer(f"windows[{k}]", w) for k, w in enumerate(windows))
     if not windows or any(a >= b for a, b in itertools.pairwise(windows)):
         raise ValueError(f"windows = {windows}; permitted: strictly increasing integers")

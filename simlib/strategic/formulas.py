@@ -159,7 +159,8 @@ def identical_servers_needed(arrival_rate, shortfall):
     """Servers that make the smallest example in which less than the factor is not enough.
 
     One queue with the uniform router and m identical servers of total rate ``mu = (1 - shortfall)
-    lambda / (1 - lambda)`` is unstable if and only if ``m > mu / shortfall``.
+    lambda / (1 - lambda)`` grows linearly if and only if ``m > mu / shortfall``. With ``m = mu /
+    shortfall`` it is null recurrent: it has no drift, nor is it stable.
 
     Parameters
     ----------
@@ -451,6 +452,7 @@ def guarded_uniform_regret(period, servers, total_service_rate, error):
     Ours (claim ``strategic.guarded_uniform``).
     """
     total = as_positive("total_service_rate", total_service_rate)
+    period, servers = positive_integer("period", period), positive_integer("servers", servers)
     threshold = guard_threshold(period, servers, error, float(total))
     estimates = servers * math.sqrt(period * math.log(servers / error) / 2)
     return threshold + servers + estimates + exp3_ix_regret(period, servers, error)
@@ -558,7 +560,7 @@ def negative_drift_bound(beta, step, alpha):
     step : float
         c, above 0.
     alpha : float
-        Above 0 and at most c.
+        At most c, and at least ``1e-150 c``: the square of a smaller ratio is 0 in floats.
 
     Returns
     -------
@@ -570,9 +572,10 @@ def negative_drift_bound(beta, step, alpha):
     """
     beta, step = real("beta", beta), positive_real("step", step)
     alpha = positive_real("alpha", alpha)
-    if alpha > step:
+    if not 1e-150 * step <= alpha <= step:
         raise ValueError(
-            f"alpha = {alpha}; permitted: at most step = {step}, the largest move of the process"
+            f"alpha = {alpha}; permitted: at most step = {step}, the largest move of the process, and "
+            f"at least 1e-150 of it"
         )
     ratio = alpha / step
     # 1 - theta is tiny where the drift is: it must not be computed by subtraction.
@@ -639,9 +642,9 @@ def proof_constants(arrival_rates, servers, total_service_rate, regret_constant=
     References
     ----------
     Lemmas 4.4 to 4.8 with the constants of claim ``strategic.sufficiency``: above the threshold
-    ``C = (n + mu) W`` the potential drifts down, `negative_drift_bound` bounds its mean at the starts of
-    periods, and within one it grows by at most C while the buffers hold at most m. A statement of existence, never to
-    be used as advice on capacity.
+    ``C = (n + mu) W`` the potential drifts down, `negative_drift_bound` bounds its mean at the starts
+    of periods, and within one it grows by at most C while the buffers hold at most m. A statement of
+    existence, never to be used as advice on capacity.
     """
     queues, _, _ = _arrivals(arrival_rates)
     servers = positive_integer("servers", servers)

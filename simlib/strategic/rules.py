@@ -18,8 +18,8 @@ free server; a lone packet is always taken, and a full server rejects all. Its a
 ``params``, ``rng``
     the rule's own numbers, and a generator for its coins.
 
-All arrays are read-only. Decisions of one step do not see each other: lengths change only after
-all servers have chosen.
+All arrays but ``rng`` are read-only. Decisions of one step do not see each other: lengths change
+only after all servers have chosen.
 """
 
 import dataclasses
@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
 from numba import types
 from numba.core import serialize
 
@@ -231,7 +232,7 @@ def _restore(digest: str, params: tuple, options: dict, function: bytes) -> Acce
     key = (digest, hashlib.sha256(function).hexdigest())
     if key not in _RESTORED:
         plain = serialize.loads(function)
-        built_in = plain.__module__ == __name__
+        built_in = _is_built_in(plain)
         _RESTORED[key] = _make(plain, params=params, built_in=built_in, **options)
     return _RESTORED[key]
 
@@ -244,7 +245,8 @@ def check_rule(value: Any, queues: int) -> AcceptanceRule:
     Raises
     ------
     ValueError
-        Otherwise; the message says what a rule looks like.
+        Otherwise; the message says what a rule looks like, or which entry outside its arrays it uses
+        with this number of queues.
     """
     if value is None:
         return uniform()
@@ -259,7 +261,39 @@ def check_rule(value: Any, queues: int) -> AcceptanceRule:
             f"acceptance rule {value.name} is made for {value.queues} queues; arrival_rates has "
             f"{queues}"
         )
+    trial = (value.digest, queues)
+    # One queue never meets another, and its rule is never called.
+    if queues > 1 and not _is_built_in(value.accept.py_func) and trial not in _TRIED:
+        _try_out(value, queues)
+        _TRIED.add(trial)
     return value
+
+
+_TRIED: set[tuple[str, int]] = set()
+
+
+def _is_built_in(function: Callable) -> bool:
+    return function.__module__ == __name__
+
+
+def _try_out(rule: AcceptanceRule, queues: int) -> None:
+    """Let the Python function decide between all queues to find indices outside its arrays.
+
+    Compiled code does not check indices: it would decide by whatever lies in memory there. Any other
+    exception is left to the real run, since the numbers of this trial need not suit every rule.
+    """
+    senders, lengths = np.arange(queues), np.arange(1, queues + 1)
+    params, rng = np.array(rule.params), np.arange(1, 5, dtype=np.uint64)
+    try:
+        with np.errstate(all="ignore"):
+            rule.accept.py_func(0, queues, senders, queues, lengths, senders + 1, params, rng)
+    except IndexError as error:
+        raise ValueError(
+            f"acceptance rule {rule.name}: with {queues} queues and {params.size} params the code uses "
+            f"an entry outside its arrays: {error}"
+        ) from None
+    except Exception:
+        return
 
 
 @cache

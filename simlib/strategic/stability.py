@@ -88,7 +88,7 @@ def growth_rate(checkpoints: Any, longest: Any) -> float | NDArray[np.float64]:
         If ``T // 2`` was not recorded, or the shapes do not fit.
     """
     steps = real_vector("checkpoints", checkpoints)
-    lengths = np.asarray(longest)
+    lengths = np.asarray(longest, dtype=np.float64)
     if steps.size == 0 or lengths.ndim not in (1, 2) or lengths.shape[-1] != steps.size:
         raise ValueError(
             f"longest has the shape {lengths.shape} for {steps.size} checkpoints; permitted: a value "

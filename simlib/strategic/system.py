@@ -54,7 +54,8 @@ __all__ = ["MOST_KINDS", "PeriodRun", "SystemRun", "simulate_periods", "simulate
 MOST_KINDS = 8
 
 _BAD_QUEUE = 3
-_NEVER = 2**62
+#: Bound on the product of a queue length at the start and the number of steps.
+_LARGEST_SUM = 2**62
 
 _F1 = types.Array(types.float64, 1, "C")
 _F2 = types.Array(types.float64, 2, "C")
@@ -543,9 +544,10 @@ def simulate_system(
     restart_every : int, optional
         All learners forget what they know after each so many steps: their state is set to zero and
         ``init`` is called again before the steps ``restart_every + 1``, ``2 * restart_every + 1``...
+        The step ``t`` that they are told goes on counting.
     start_queues : array_like of int, shape (n,), optional
-        Queue lengths before the first step; by default all empty. These packets count as arrived in
-        step 0.
+        Queue lengths before the first step, at most 2**62 over the number of steps; by default all
+        empty. These packets count as arrived in step 0.
     start_full : array_like of bool, shape (m,), optional
         Whether each buffer is full before the first step (it can be served in that step); by
         default none is.
@@ -613,7 +615,7 @@ def simulate_periods(
 ) -> PeriodRun:
     """Run a system in periods and find what each queue would have cleared at each server.
 
-    The path is that of `simulate_system` with the same seed.
+    The path is that of `simulate_system` with the same seed and restarts.
 
     Parameters
     ----------
@@ -735,7 +737,10 @@ def _start_queues(value, n):
 def _start_full(value, m):
     if value is None:
         return np.zeros(m, dtype=np.bool_)
-    flags = np.array(value)
+    try:
+        flags = np.array(value)
+    except ValueError:  # rows of different lengths
+        flags = np.zeros(0)
     if flags.shape != (m,) or not np.isin(flags, (0, 1)).all():
         raise ValueError(
             f"start_full = {value!r}; permitted: a truth value for each of {m} servers"
@@ -745,6 +750,13 @@ def _start_full(value, m):
 
 def _run(system, steps, seed, restart_every, with_counterfactuals):
     """Run one replication and return the arrays of the kernel."""
+    longest = int(system.start_queues.argmax())
+    if int(system.start_queues[longest]) * int(steps[-1]) > _LARGEST_SUM:
+        raise ValueError(
+            f"start_queues[{longest}] = {system.start_queues[longest]}; permitted: at most "
+            f"{_LARGEST_SUM // int(steps[-1])} = 2**62 // {steps[-1]} steps, so that the sum of the "
+            f"lengths over the steps fits into 64 bits"
+        )
     n, m = system.arrival_rates.size, system.service_rates.size
     # A failed check of the states is repeated step by step, to name the first bad one.
     check_from, check_every = CHECK_EVERY, CHECK_EVERY
