@@ -1,6 +1,7 @@
 """What the claims on tightness compute beyond what the ledger judges."""
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -89,6 +90,31 @@ def test_the_longest_step_of_the_martingale_joins_both_extremes():
         assert found.values[0, start, 0, 0] == pytest.approx(value, abs=1e-5)
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_no_queue_clears_more_than_the_free_share_and_none_much_less(order):
+    n, m, rates = 3, 2, ("1/2", "1/4", "3/4")
+    system = JointSystem.identical(rates, m, "1", priority_law(order))
+    for lengths in product((0, 2), repeat=n):
+        for full in product((0, 1), repeat=m):
+            free = 1 - Fraction(sum(full), m)
+            clears = [Fraction(0)] * n
+            for step in system.steps(lengths, full):
+                clears = [
+                    x + step.probability * y for x, y in zip(clears, step.cleared, strict=True)
+                ]
+            assert all(x <= free for x in clears)
+            busy = [x for x, length in zip(clears, lengths, strict=True) if length]
+            assert all(x >= (1 - Fraction(n - 1, m)) * free for x in busy)
+            assert all(x >= (1 - Fraction(1, m)) ** (n - 1) * free for x in busy)
+
+
+def test_a_rule_that_remembers_whom_its_server_took_first_breaks_the_bound():
+    # One rule, "whom I took first", means different priorities where the servers took different queues.
+    v = Fraction(1) / (1 + Fraction(3, 5) - Fraction(3, 10))
+    remembered = windows._regret_of_two_queues(Fraction(3, 10), ([0, 1], [1, 0]), 30)
+    assert windows._regret_of_two_queues(Fraction(3, 10), ([0, 1], [0, 1]), 30) <= v < remembered
+
+
 def test_simulated_windows_stay_far_below_the_bound():
     found = simulated.windows.compute(3, 1, step=200, steps=5, runs=8)
     v = 1 / (1 + 0.6 - 0.3)
@@ -122,22 +148,21 @@ SPOILT = [lambda x: x * 0, lambda x: x * np.nan, lambda x: x[:9]]
 
 
 @pytest.mark.parametrize("spoil", SPOILT)
-def test_degenerate_runs_decide_nothing(spoil):
+@pytest.mark.parametrize(
+    "name", ["shortfall_2.2_400", "growth_total_2.8_400", "lengths_2.2_19"], ids=str
+)
+def test_degenerate_runs_decide_nothing(spoil, name):
     rng = np.random.default_rng(5)
-    three = {
-        f"{key}_{total}_{servers}": rng.normal(0.03, 1e-4, 32)
-        for key in ("growth_total", "shortfall")
-        for total, servers in simulated.SYSTEMS
-    }
-    name = "growth_total_2.2_19"
-    bad = three | {name: spoil(three[name])}
-    for total in ("2.6", "2.8"):
-        bad[f"growth_total_{total}_400"] = rng.normal(0, 1e-4, 32)
-    found = no_less.growth_of_three_queues(bad, "0.0300, 0.0300", "19")
+    three = {"horizon": 1_000}
+    for total, servers in simulated.SYSTEMS:
+        three[f"shortfall_{total}_{servers}"] = rng.normal(0.03, 1e-4, 32)
+        three[f"growth_total_{total}_{servers}"] = rng.normal(0, 1e-4, 32)
+        three[f"lengths_{total}_{servers}"] = rng.integers(10, 20, (32, 3, 3))
+    growth = "0.0300, 0.0300"
+    found = no_less.growth_of_three_queues(three | {name: spoil(three[name])}, growth, "19")
     assert found.outcome == "undecided"
-    bad[name] = three[name]
-    assert no_less.growth_of_three_queues(bad, "0.0300, 0.0300", "19").outcome == "proved"
-    assert no_less.growth_of_three_queues(bad, "0.0300, 0.0300", "11").outcome == "undecided"
+    assert no_less.growth_of_three_queues(three, growth, "19").outcome == "proved"
+    assert no_less.growth_of_three_queues(three, growth, "11").outcome == "undecided"
 
 
 @pytest.mark.parametrize("number", range(4))
