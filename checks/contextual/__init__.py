@@ -1,0 +1,3 @@
+"""Claims about contextual queueing bandits."""
+
+from checks.contextual import coupling as coupling
