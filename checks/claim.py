@@ -15,7 +15,7 @@ from checks.finding import PROVED, REFUTED, UNDECIDED, Finding, undecided
 if TYPE_CHECKING:
     from checks.evidence import Evidence
 
-TOPICS = ("recharge", "strategic")
+TOPICS = ("recharge", "strategic", "contextual")
 METHODS = ("kernel", "symbolic", "exact", "smt", "certified", "statistical", "reproduced")
 SCOPES = ("general", "instances")
 PROVENANCES = ("stated", "reconstructed", "ours")

@@ -33,6 +33,7 @@ STYLES = {
 TOPIC_TITLES = {
     "recharge": "One learner on geometrically recharging arms",
     "strategic": "Many queues, selfish learners, servers with one-packet buffers",
+    "contextual": "Jobs with features: contextual queueing bandits",
 }
 
 
