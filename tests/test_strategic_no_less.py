@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from checks.claim import find
 from checks.strategic import no_less, windows
 from checks.strategic.evidence import no_less as simulated
+from simlib.chains import stationary_law
 from simlib.strategic import formulas
 from simlib.strategic.exact import JointSystem, backlogged_chain, expected_regret, priority_law
 
@@ -126,14 +127,6 @@ def test_simulated_windows_stay_far_below_the_bound():
 # Evidence and what is judged on it ----------------------------------------------------------------
 
 
-def test_evidence_does_not_depend_on_the_number_of_workers():
-    few = {"step": 100, "steps": 2, "runs": 3}
-    one, two = (simulated.windows.compute(7, jobs, **few) for jobs in (1, 2))
-    assert one.keys() == two.keys()
-    for name in one:
-        np.testing.assert_array_equal(one[name], two[name])
-
-
 def test_growth_and_shortfall_have_the_same_mean():
     found = simulated.three_queues.compute(11, 1, horizon=4_000, runs=12)
     for total, servers in simulated.SYSTEMS:
@@ -183,11 +176,39 @@ def test_the_least_number_of_servers_is_judged_from_both_sides(fewest):
     assert no_less.numbers_of_the_example(fewest=fewest, **numbers).outcome == "refuted"
 
 
+@pytest.mark.parametrize(
+    ("queues", "rate", "growth"), [(2, "1/2", "23/70"), (3, "19/20", "541/15900")]
+)
+def test_growth_of_a_preferred_queue_from_the_steps_of_the_servers(queues, rate, growth):
+    rate, shortest = Fraction(rate), 2  # no queue empties in a step
+    system = JointSystem.identical(("1/2",) * queues, 2, 2 * rate, priority_law(range(queues)))
+    patterns = list(product((0, 1), repeat=2))
+    transition = np.full((4, 4), Fraction(0), dtype=object)
+    cleared = [Fraction(0)] * 4
+    for k, full in enumerate(patterns):
+        for step in system.steps((shortest,) * queues, full):
+            transition[k, patterns.index(step.full)] += step.probability
+            cleared[k] += step.probability * step.cleared[0]
+    clears = sum(x * y for x, y in zip(stationary_law(transition), cleared, strict=True))
+    arrivals = {2: Fraction(9, 10), 3: Fraction(99, 100)}[queues]
+    assert arrivals - clears == Fraction(growth)
+    found = no_less.no_other_queue_outgrows_the_first({2: "n-2", 3: "1"}[queues])
+    assert f" {growth} per step" in found.witness
+
+
+def test_the_longest_step_is_possible():
+    found = no_less.almost_every_path("2+c")
+    assert found.outcome == "refuted"
+    assert "a step of 7/2" in found.witness  # 2 + c max(n, m)
+
+
 def test_an_unknown_variant_is_an_error_and_no_verdict():
     for judge, name in (
         (windows.until_two_buffers_agree, "bias"),
         (windows.martingale_of_the_regret, "step"),
         (no_less.from_drift_to_packets, "divisor"),
+        (no_less.no_other_queue_outgrows_the_first, "collisions"),
+        (no_less.almost_every_path, "step"),
         (no_less.growth_of_a_single_queue, "weight"),
     ):
         with pytest.raises(ValueError, match=name):

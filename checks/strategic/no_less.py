@@ -133,12 +133,10 @@ def drift_of_one_queue(clearing: str) -> Finding:
     A packet is accepted with probability 1 - b/m; then each full buffer stays full with probability
     1 - nu. In a step that starts empty a packet is sent with probability lambda only, and the drift
     exceeds lambda - h by (1 - lambda) h (1 - b/m). Summed over T steps, with b between 0 and m, this
-    bounds the mean queue from below (z3). Another clearing rate is refuted by a state of ten servers.
+    bounds the mean queue from below. Another clearing rate is refuted by a state of ten servers.
     """
     import sympy
-    import z3
 
-    from checks.methods.smt import implies
     from checks.methods.symbolic import identity
 
     one_of("clearing", clearing, *_CLEARING)
@@ -157,14 +155,14 @@ def drift_of_one_queue(clearing: str) -> Finding:
         text = f"ten servers of rate 9/100, arrival rate 1/2, buffers empty: the drift is {found}"
         return refuted(f"{text}, not {told}") if found != told else undecided(text)
     excess = rate * (1 + sent) + (1 - rate) * nothing - (rate - stated)
-    queue, full, servers, share, growth, steps = z3.Reals("Q b m 1/(1+mu-nu) lambda-h T")
-    start = [z3.And(full >= 0, full <= servers, share > 0), queue + share * full >= growth * steps]
+    queue, steps = sympy.symbols("Q T", positive=True)
+    slack = queue + weight * b - (rate - stated) * steps + weight * (m - b)
     return combine(
         [
             identity(stated, odds / (1 + odds), "h is the Hamacher sum"),
             identity(rate + sent, rate - stated, "drift in a step that starts nonempty"),
             identity(excess, (1 - rate) * stated * accepted, "excess in a step that starts empty"),
-            implies(start, queue >= growth * steps - servers * share, "the mean after T steps"),
+            identity(queue - (rate - stated) * steps + weight * m, slack, "the mean after T steps"),
         ],
         "drift lambda - h when the queue is not empty; otherwise more by (1 - lambda) h (1 - b/m)",
     )
@@ -522,32 +520,29 @@ def when_the_drift_is_positive(which: str, one: str) -> Finding:
 
 
 @tight_for_every_arrival_vector.check(
-    method="smt", scope="general", false={"divisor": "1"}, part="one"
+    method="symbolic", scope="general", false={"divisor": "1"}, part="one"
 )
 def from_drift_to_packets(divisor: str) -> Finding:
-    """Ask z3 whether Psi >= gamma T leaves that many packets in the queues.
+    """If Psi >= gamma T, the slack of the bound on the packets is a sum of non-negative terms.
 
     E Psi_T is at least gamma T, because it starts at 0 or above and drifts up by gamma or more. Psi_T is
     N_1 + c (N + b) + b/m with N_1 <= N and b <= m. Without the divisor the bound is refuted by the exact
     mean of one queue after 40 steps.
     """
-    import z3
+    import sympy
 
-    from checks.methods.smt import implies
+    from checks.methods.symbolic import identity
 
-    own, packets, share, m, c, gamma, steps = z3.Reals("N_1 N b/m m c gamma T")
-    if one_of("divisor", divisor, "1+c", "1") == "1":
-        return _two_servers(40)
-    hypotheses = [
-        z3.And(own >= 0, own <= packets, share >= 0, share <= 1, m >= 1, c > 0, steps >= 0),
-        own + c * (packets + share * m) + share >= gamma * steps,
-    ]
-    bound = (1 + c) * packets >= gamma * steps - c * m - 1
-    return implies(hypotheses, bound, "packets at time T")
+    own, packets, full, m, c, gamma, steps = sympy.symbols("N_1 N b m c gamma T", positive=True)
+    divisor_is = {"1+c": 1 + c, "1": sympy.Integer(1)}[one_of("divisor", divisor, "1+c", "1")]
+    psi = own + c * (packets + full) + full / m
+    slack = (psi - gamma * steps) + (packets - own) + (c + 1 / m) * (m - full)
+    found = identity(divisor_is * packets - (gamma * steps - c * m - 1), slack, "packets at time T")
+    return found if found.outcome == "proved" else _two_servers(40, divisor)
 
 
-def _two_servers(steps: int) -> Finding:
-    """Mean length of a queue of rate 9/10 at two servers of rate 9/20, against gamma T - c m - 1."""
+def _two_servers(steps: int, divisor: str) -> Finding:
+    """Mean length of a queue of rate 9/10 at two servers of rate 9/20, against the stated bound."""
     from simlib.strategic.exact import JointSystem
     from simlib.strategic.formulas import submartingale_rate, submartingale_weight
 
@@ -561,8 +556,10 @@ def _two_servers(steps: int) -> Finding:
                 following[key] = following.get(key, 0) + chance * step.probability
         law = following
     mean = sum(chance * lengths[0] for (lengths, _), chance in law.items())
-    bound = steps * submartingale_rate(("9/10",), 2, "9/10")
-    bound -= 2 * submartingale_weight(2, "9/10") + 1
+    c = submartingale_weight(2, "9/10")
+    bound = steps * submartingale_rate(("9/10",), 2, "9/10") - 2 * c - 1
+    if divisor == "1+c":
+        bound /= 1 + c
     text = (
         f"one queue of rate 9/10, two servers of rate 9/20, {steps} steps: {decimal(mean, 3)} packets "
         f"on average, {decimal(bound, 3)} stated"
@@ -570,86 +567,93 @@ def _two_servers(steps: int) -> Finding:
     return refuted(text) if mean < bound else undecided(text)
 
 
+_COLLISIONS = ("n-1", "n-2", "1", "0")
+
+
 @tight_for_every_arrival_vector.check(
-    method="smt",
+    method="symbolic",
     scope="general",
-    false=[{"collisions": "n-2"}, {"collisions": "0"}],
+    false=[{"collisions": name} for name in _COLLISIONS[1:]],
     part="all",
 )
 def no_other_queue_outgrows_the_first(collisions: str) -> Finding:
-    """The steps from the drift to queue 1, each by z3, on every path without a large deviation.
+    """From the drift to queue 1, on every path without a large deviation: sums of non-negative terms.
 
-    *Collisions:* no other packet goes to the server of queue i with probability (1 - 1/m)^(n-1) or more,
-    which is at least 1 - kappa, kappa = (n-1)/m, by induction on n. So while it has packets queue i
-    clears at least (1 - kappa) times the free share of the servers in the mean, and queue 1 never more
+    *Collisions* (z3): no other packet goes to the server of queue i with probability (1 - 1/m)^(n-1) or
+    more, which is at least 1 - kappa, kappa = (n-1)/m, by induction on n. So while it has packets queue
+    i clears at least (1 - kappa) times the free share of the servers in the mean, and queue 1 never more
     than that share. *Lengths:* let queue i be last empty x steps ago (or hold N_0 packets at the start),
     and let three sums over these x steps be less than e from their means; then N_i <= N_1 + kappa
-    lambda_1 T + N_0 + 3e. *Sum:* insert this in Psi >= gamma T - e. Claims of fewer collisions are
-    refuted by two queues of rate 9/10 at two servers of rate 1/2 that prefer queue 1.
+    lambda_1 T + N_0 + 3e, whether kappa is below 1 or not. *Sum:* insert this in Psi >= gamma T - e.
+    Claims of fewer collisions are refuted by two or three queues at two servers that prefer queue 1.
     """
+    import sympy
     import z3
 
     from checks.methods.smt import implies
+    from checks.methods.symbolic import identity
 
-    n, m, alone, own, rate, x, steps, kappa = z3.Reals("n m alone lambda_1 lambda_i x T kappa")
-    first, other, cleared_first, cleared = z3.Reals("N_1 N_i C_1 C_i")
-    c, gamma, share, packets, start, error = z3.Reals("c gamma b/m N N_0 e")
-    stated = {"n-1": n - 1, "n-2": n - 2, "0": 0 * n}[
-        one_of("collisions", collisions, "n-1", "n-2", "0")
-    ]
+    n, m, alone = z3.Reals("n m alone")
+    of = {"n-1": n - 1, "n-2": n - 2, "1": 1 + 0 * n, "0": 0 * n}
+    stated = of[one_of("collisions", collisions, *_COLLISIONS)]
     rare = m * alone >= m - stated
-    more_rare = alone * (m - 1) >= m - (stated + 1)
-    no_queue = [first >= 0, start >= 0, error >= 0, kappa >= 0, own > 0, steps >= 0]
-    found = combine(
+    more_rare = alone * (m - 1) >= m - z3.substitute(stated, (n, n + 1))
+    chance = combine(
         [
             implies([n == 2, m >= 1, m * alone == m - 1], rare, "one other queue"),
             implies([n >= 2, m >= 1, rare, alone >= 0], more_rare, "one queue more"),
-            implies(
-                [
-                    *no_queue,
-                    z3.And(own < 1, rate > 0, rate <= own, x >= 0, x <= steps, cleared >= 0),
-                    cleared_first >= own * x - first - error,
-                    cleared >= (1 - kappa) * cleared_first - error,
-                    other <= start + rate * x + error - cleared,
-                ],
-                other <= first + kappa * own * steps + start + 3 * error,
-                "length of another queue",
-            ),
-            implies(
-                [
-                    *no_queue,
-                    z3.And(n >= 1, m >= 1, c > 0, share >= 0, share <= 1, kappa * m == stated),
-                    packets <= n * first + (n - 1) * (kappa * own * steps + 3 * error) + start,
-                    first + c * (packets + share * m) + share >= gamma * steps - error,
-                ],
-                (1 + c * n) * first
-                >= (gamma - c * (n - 1) * kappa * own) * steps
-                - (c * m + 1 + c * start + (1 + 3 * c * (n - 1)) * error),
-                "length of queue 1",
+        ]
+    )
+    if chance.outcome != "proved":
+        return _preferred(collisions)
+
+    own, rate, x, steps, kappa, c = sympy.symbols("lambda_1 lambda_i x T kappa c", positive=True)
+    first, other, cleared_first, cleared = sympy.symbols("N_1 N_i C_1 C_i", positive=True)
+    gamma, full, packets, start, error = sympy.symbols("gamma b N N_0 e", positive=True)
+    queues, servers = sympy.symbols("n m", positive=True)
+    arrived = start + rate * x + error - cleared - other  # each of these is at least 0
+    fair = cleared - (1 - kappa) * cleared_first + error
+    kept_up = cleared_first - own * x + first + error
+    often = arrived + fair + (1 - kappa) * kept_up + (own - rate) * x + kappa * own * (steps - x)
+    rarely = arrived + cleared + (own - rate) * x + own * (kappa * steps - x)  # for kappa >= 1
+    length = first + kappa * own * steps + start + 3 * error - other
+    psi = first + c * (packets + full) + full / servers
+    others = queues * first + (queues - 1) * (kappa * own * steps + 3 * error) + start - packets
+    most = psi - gamma * steps + error + c * others + (c + 1 / servers) * (servers - full)
+    growth = gamma - c * (queues - 1) * kappa * own
+    constant = c * servers + 1 + c * start + (1 + 3 * c * (queues - 1)) * error
+    return combine(
+        [
+            chance,
+            identity(length, often + kappa * (first + error), "length of another queue"),
+            identity(length, rarely + first + 2 * error, "the same for kappa >= 1"),
+            identity(
+                (1 + c * queues) * first - growth * steps + constant, most, "length of queue 1"
             ),
         ],
-        "collisions, lengths of the other queues and their sum: each negation is unsatisfiable",
+        "collisions, lengths of the other queues and their sum, for all parameters",
     )
-    return found if found.outcome == "proved" else _two_rivals(collisions)
 
 
-def _two_rivals(collisions: str) -> Finding:
-    """Exact growth of a preferred queue beside another, both too long to empty, and the stated bound."""
+def _preferred(collisions: str) -> Finding:
+    """Exact growth of a preferred queue beside others, all too long to empty, and the stated bound."""
     from simlib.strategic.exact import backlogged_chain
     from simlib.strategic.formulas import submartingale_rate, submartingale_weight
 
-    rate, servers, total = Fraction(9, 10), 2, Fraction(1)
-    law = backlogged_chain(2, servers, total_service_rate=total).stationary
-    free = 1 - sum(k * chance for k, chance in enumerate(law)) / servers  # clears queue 1
-    c = submartingale_weight(servers, total)
-    gamma = submartingale_rate([rate] * 2, servers, total)
-    kappa = Fraction({"n-1": 1, "n-2": 0, "0": 0}[collisions], servers)
-    bound = (gamma - c * kappa * rate) / (1 + 2 * c)
-    text = (
-        f"two queues of rate {rate}, two servers of rate 1/2 that prefer queue 1: it grows by "
-        f"{rate - free} per step, {bound} stated"
-    )
-    return refuted(text) if rate - free < bound else undecided(text)
+    for queues, rate, service in ((2, "9/10", "1/2"), (3, "99/100", "19/20")):
+        arrivals, total, servers = Fraction(rate), 2 * Fraction(service), 2
+        law = backlogged_chain(queues, servers, total_service_rate=total).stationary
+        free = 1 - sum(full * chance for full, chance in enumerate(law)) / servers  # clears queue 1
+        c = submartingale_weight(servers, total)
+        gamma = submartingale_rate([rate] * queues, servers, total)
+        stated = {"n-1": queues - 1, "n-2": queues - 2, "1": 1, "0": 0}[collisions]
+        bound = (gamma - c * (queues - 1) * stated * arrivals / servers) / (1 + c * queues)
+        if arrivals - free < bound:
+            return refuted(
+                f"{queues} queues of rate {rate}, two servers of rate {service} that prefer queue 1: "
+                f"it grows by {arrivals - free} per step, {bound} stated"
+            )
+    return undecided(f"no preferred queue is known to grow less than {collisions} collisions allow")
 
 
 _STEPS = {r"2+c\max(n,m)": (2, 1), r"1+c\max(n,m)": (1, 1), "2+c": (2, 0)}
@@ -756,10 +760,13 @@ def servers_for_the_largest_rate(extra: str) -> Finding:
     bound = own - 1 + c * arrivals - c * lost / m
     enough = m * gap - arrivals * total - (lost if square else (n - 1) * own)
     found = identity(m**2 * total * bound, m * enough + total * lost, "the bound of point 2")
-    if found.outcome == "proved":
-        return found
-    need = (Fraction("2.2") + Fraction("0.6") * 2) / -capacity_margin(THREE_RATES, "2.2")
     value = longest_queue_growth(THREE_RATES, 29, "2.2")
+    example = {own: "3/5", arrivals: 1, total: "11/5", m: 29, n: 3}
+    same = (bound / (1 + c * n)).subs(example) == sympy.Rational(str(value))
+    if found.outcome == "proved" and same:
+        return found
+    lost_in_example = Fraction("0.6") * (4 if square else 2)
+    need = (Fraction("2.2") + lost_in_example) / -capacity_margin(THREE_RATES, "2.2")
     text = (
         f"rates 0.6, 0.3, 0.1, total rate 2.2, 29 > {need} servers: the bound of point 2 is {value}"
     )
