@@ -1,7 +1,10 @@
 """Every rule, expected regret, restarted learners: second routes to what the claims compute."""
 
+import inspect
 import math
+import pickle
 import random
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -9,10 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.claim import find
+from checks.claim import all_claims, find
 from checks.methods.certified import ball, precision
 from checks.strategic import guarded, hypotheses, restarted
 from checks.strategic.evidence import hypotheses as evidence
+from checks.strategic.longest_queue import longest_queue_drift
+from checks.strategic.no_less import linear_submartingale
+from checks.strategic.potential import total_drift
+from checks.strategic.small_systems import paths
+from checks.strategic.sufficiency import negative_drift_bound
+from checks.strategic.windows import uniform_is_windowed_no_regret
 from simlib.learners import exp3_ix, guarded_uniform, learner, uniform_router
 from simlib.strategic import fixed_priority, formulas, simulate_periods
 
@@ -129,6 +138,95 @@ def test_coin_for_a_period_against_the_simulator():
     assert run.cleared[:, 1].sum() == 0
 
 
+def test_law_of_the_coin_has_the_mean_of_the_recursion():
+    window, chance = hypotheses._COIN_WINDOW, 1 - (1 - hypotheses._COIN_RATE) ** 2
+    accepted, _, busy = hypotheses._means_of_the_coin(window)
+    assert accepted == 2 + (window - 2) * chance
+    # ten packets to each server; the second waits a step less for the end
+    assert busy == 10 + 9 * (1 - hypotheses._COIN_RATE)
+    with precision(100):
+        # for a small kappa the soft maximum of two equal lengths moves by half of what one moves
+        tiny = hypotheses._soft_maximum_of_a_coin(window, Fraction(1, 10**9))
+        assert float(tiny.mid()) == pytest.approx(-float(accepted) / 2, abs=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_queues_that_go_up_or_down_are_a_system_without_more_regret_than_stated(n):
+    """Step through the definitions: own servers 0..n-1, a full one, one that is never used."""
+    full, unused, kappa = n, n + 1, 0.3
+    soft, regret = 0.0, np.zeros((n, n + 2))
+    busy = np.zeros(n + 2)
+    for arrived in np.ndindex(*[2] * n):
+        targets = [full if some else i for i, some in enumerate(arrived)]
+        accepted = [int(to != full) for to in targets]
+        changes = [some - one for some, one in zip(arrived, accepted, strict=True)]
+        assert set(changes) <= {-1, 1}
+        soft += np.log(np.mean(np.exp(kappa * np.array(changes)))) / kappa / 2**n
+        for j in range(n + 2):
+            busy[j] += (j == full or j in targets) / 2**n
+            for i in range(n):
+                # at the server of another queue it may be preferred or not: take the larger utility
+                regret[i, j] += (int(j != full) - accepted[i]) / 2**n
+    assert regret.max() == 0.5
+    assert busy.min() == busy[unused] == 0
+    with precision(100):
+        value = hypotheses._soft_maximum_of_coins(n, Fraction(3, 10))
+    assert float(value.mid()) == pytest.approx(soft, abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 3), (2, 2, 1), (2, 1, 3), (3, 1, 2)])
+def test_mean_length_of_a_queue_holds_on_every_path(shape):
+    """The inequality of the soft maximum for each queue, long or short, and each server."""
+    n, m, window = shape
+    for longest in range(window + 2):
+        for outcome, _ in paths(n, m, window, longest).outcomes:
+            for i, j in np.ndindex(n, m):
+                regret = outcome.utilities[i][j] - outcome.accepted[i]
+                bound = outcome.arrivals[i] - (window - outcome.busy[j]) + regret
+                assert outcome.end[i] - max(outcome.start[i], window) <= bound
+
+
+@pytest.mark.parametrize(
+    ("judge", "numbers"),
+    [
+        (hypotheses.drift_of_the_soft_maximum, {"soft": "0.49", "room": "0.25"}),
+        (hypotheses.drift_of_the_soft_maximum, {"soft": "0", "room": "0.25"}),
+        (hypotheses.drift_of_the_soft_maximum, {"soft": "0.5", "room": "0.251"}),
+        (hypotheses.soft_maximum_of_two_kinds, {"soft": "0.3"}),
+        (hypotheses.largest_excess_of_arrivals, {"spread": "1/3"}),
+        (restarted.assemble_the_drift, {"share": "0.5001"}),
+        (restarted.assemble_the_drift, {"share": "2"}),
+        (restarted.two_conditions_suffice, {"scale": "3.8"}),
+        (guarded.drift_of_a_step_that_is_not_uniform, {"cost": "0.99"}),
+    ],
+)
+def test_nearer_and_farther_false_numbers_are_refuted(judge, numbers):
+    assert judge(**numbers).outcome == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("lemma", "number", "judge"),
+    [
+        (longest_queue_drift, "threshold", hypotheses.from_paths_to_the_potential),
+        (total_drift, "extra", hypotheses.from_paths_to_the_potential),
+        (total_drift, "extra", hypotheses.drift_of_the_soft_maximum),
+        (hypotheses.priority_robust, "idle", hypotheses.drift_of_the_soft_maximum),
+        (negative_drift_bound, "steps", hypotheses.every_period_or_not),
+        (negative_drift_bound, "drift", restarted.from_the_drift_to_all_times),
+        (restarted.exp3ix_restarted, "leading", restarted.assemble_the_drift),
+        (restarted.exp3ix_restarted, "logs", guarded.regret_in_any_environment),
+        (uniform_is_windowed_no_regret, "rule", guarded.false_alarms),
+        (linear_submartingale, "weight", guarded.drift_of_a_step_that_is_not_uniform),
+    ],
+)
+def test_no_verdict_from_a_lemma_with_other_numbers(monkeypatch, lemma, number, judge):
+    numbers = inspect.signature(judge).parameters
+    owner = next(one for one in all_claims().values() for c in one.checks if c.judge is judge)
+    claimed = {name: owner.claimed[name] for name in numbers}
+    monkeypatch.setitem(lemma.claimed, number, "something else")
+    assert judge(**claimed).outcome == "undecided"
+
+
 @pytest.mark.parametrize("kappa", [0.001, 0.01, 0.1, 1.0])
 def test_soft_maximum_obeys_its_bound_where_the_maximum_does_not(kappa):
     """The coin for a period, with servers that always serve: means are known."""
@@ -147,12 +245,12 @@ def test_soft_maximum_obeys_its_bound_where_the_maximum_does_not(kappa):
 
 
 def test_largest_excess_of_a_few_counts_is_below_the_bound():
-    from scipy import stats
-
     for n in (2, 5, 100):
         for window, rate in ((3, 0.3), (30, 0.5), (200, 0.9)):
-            below = stats.binom.cdf(np.arange(window), window, rate)
-            excess = (1 - below**n).sum() - window * rate
+            law = [
+                math.comb(window, k) * rate**k * (1 - rate) ** (window - k) for k in range(window)
+            ]
+            excess = (1 - np.cumsum(law) ** n).sum() - window * rate
             assert 0 < excess <= math.sqrt(window * math.log(n) / 2)
 
 
@@ -164,6 +262,27 @@ def test_guard_and_plain_router_part_only_after_an_alarm():
     never = guarded_uniform(100_000, 10, 0.001, 0.8)
     runs = [simulate_periods(*arguments, one, 2_000, 1, 4) for one in (never, uniform_router(10))]
     np.testing.assert_array_equal(runs[0].would_clear, runs[1].would_clear)
+
+
+def test_last_packet_before_the_alarm_rings_it():
+    """The packets of the witness, given to the learner itself."""
+    found = guarded._last_packet_before_the_alarm()
+    assert found.outcome == "refuted"
+    second, first, below, after = map(
+        int,
+        re.search(
+            r"(\d+) packets .* then (\d+) .* from (\d+) .* to (\d+)$", found.witness
+        ).groups(),
+    )
+    guard = guarded_uniform(100_000, 10, evidence.GUARD_ERROR, 0.8)
+    state, params = guard.new_state(10)
+    for arm in [1] * second + [0] * (first - 1):
+        guard.update(state, params, 1, arm, 1.0)
+    assert state[6, 0] == 0
+    assert state[5, 0] - state[4, 0] == below
+    guard.update(state, params, 1, 0, 1.0)
+    assert state[6, 0] == 1
+    assert state[5, 0] - state[4, 0] == after == below + 9
 
 
 def test_unlike_servers_against_the_simulator():
@@ -184,12 +303,11 @@ def test_unlike_servers_against_the_simulator():
     [
         (hypotheses.alone_at_an_idle_server, {"takes": "two", "idle": "just before service"}),
         (hypotheses.rules_that_differ, {"alone": "three queues"}),
-        (hypotheses.largest_excess_of_arrivals, {"spread": "1/3"}),
         (hypotheses.every_period_or_not, {"when": "sometimes"}),
         (restarted.a_late_period, {"start": "never"}),
-        (restarted.assemble_the_drift, {"share": "2"}),
+        (restarted.from_the_drift_to_all_times, {"growth": "W"}),
         (guarded.false_alarms, {"servers": "two servers"}),
-        (guarded.deviation_of_the_estimates, {"deviation": "1"}),
+        (guarded.regret_in_any_environment, {"jump": "m", "guard": guarded._GUARDS[0]}),
     ],
 )
 def test_an_unknown_variant_is_no_verdict(judge, numbers):
@@ -218,11 +336,17 @@ def test_samples_that_are_no_design_decide_nothing():
 # Evidence -----------------------------------------------------------------------------------------
 
 
-def test_evidence_does_not_depend_on_the_number_of_workers():
-    one, two = (evidence.violators.compute(7, jobs, power=6, runs=2) for jobs in (1, 2))
-    assert one.keys() == two.keys()
-    for name in one:
-        np.testing.assert_array_equal(one[name], two[name])
+def test_learner_of_rare_blocks_survives_the_way_to_a_worker():
+    """And insists on the last server in its blocks, and nowhere else on any server."""
+    sent = pickle.loads(pickle.dumps(evidence._rare_blocks()))
+    state, params = sent.new_state(3)
+    rng = np.arange(1, 5, dtype=np.uint64)
+    arms = [sent.act(state, params, t, rng) for t in range(1, 2**11)]
+    for k in range(2, 11):
+        block = 2**k // k
+        assert set(arms[2**k - 1 : 2**k + block - 1]) == {2}
+        if k > 5:
+            assert set(arms[2**k + block - 1 : 2 ** (k + 1) - 1]) == {0, 1, 2}
 
 
 def test_overloaded_periods_obey_the_inequality_for_any_learner():
