@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from checks.finding import Finding, proved, refuted, undecided
 
 if TYPE_CHECKING:
+    from checks.claim import Claim
     from checks.evidence import Evidence
 
 
@@ -60,6 +61,21 @@ def unfit(values: Any, evidence: Evidence, name: str) -> Finding | None:
 def first_unfit(findings: Iterable[Finding | None]) -> Finding | None:
     """The first that is not None."""
     return next((found for found in findings if found is not None), None)
+
+
+def as_stated(lemma: Claim, **numbers: str) -> Finding:
+    """Whether a lemma still claims the numbers with which it is used; else nothing is decided.
+
+    Parameters
+    ----------
+    lemma : Claim
+    **numbers : str
+        Numbers of the lemma, as its user's formulas have them.
+    """
+    changed = [f"{k} = {lemma.claimed[k]}" for k in numbers if lemma.claimed[k] != numbers[k]]
+    if changed:
+        return undecided(f"{lemma.id} is used with other numbers than it claims: {changed[0]}")
+    return proved(f"{lemma.id} is used as stated")
 
 
 def exponential_above_line(slope: Fraction = Fraction(1)) -> Finding:

@@ -3,3 +3,7 @@
 from checks.contextual import switching as switching
 from checks.contextual import optimality as optimality
 from checks.contextual import coupling as coupling
+from checks.contextual import drift as drift
+from checks.contextual import tail as tail
+from checks.contextual import ramp as ramp
+from checks.contextual import arrivals as arrivals

@@ -1,0 +1,293 @@
+"""The chapter *drift and tail*: second routes, broken lemmas, judges that cannot be fooled."""
+
+import math
+import random
+import re
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from checks import claim as claims
+from checks.claim import judge, verdict
+from checks.contextual import arrivals, drift, queue_chains, ramp, tail
+from checks.contextual.queue_chains import BAD_ROUNDS, Queue, laws, pair_unmerged, unmerged
+from checks.methods.certified import ball, precision
+
+CLAIMS = {
+    "drift": drift.drift,
+    "mgf_step": drift.mgf_step,
+    "queue_potential": tail.queue_potential,
+    "queue_tail": tail.queue_tail,
+    "disagreement_queue": tail.disagreement_queue,
+    "disagreement_decay": ramp.disagreement_decay,
+    "ramp_clean": ramp.ramp_clean,
+    "ramp": ramp.ramp,
+    "exploration_count_offbyone": arrivals.exploration_count_offbyone,
+}
+
+
+# Verdicts ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def judged():
+    return {name: [judge(check) for check in claim.checks] for name, claim in CLAIMS.items()}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_verdict(judged, name):
+    expected = "holds as corrected" if name == "ramp" else "holds"
+    assert verdict(CLAIMS[name], judged[name]) == expected
+    assert not [one.check.name for one in judged[name] if one.toothless]
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_numbers_are_read_and_seen(name):
+    claim = CLAIMS[name]
+    false = {key for check in claim.checks for numbers in check.false for key in numbers}
+    assert false == set(claim.claimed)
+    shown = set(re.findall(r"<<(\w+)>>", claim.title + claim.statement))
+    assert shown | set(claim.meaning) == set(claim.claimed)
+
+
+@pytest.mark.parametrize(
+    ("lemma", "number", "other", "user"),
+    [
+        ("mgf_step", "exponent", "1/9", "queue_potential"),
+        ("drift", "share", "1/3", "queue_tail"),
+        ("queue_potential", "slope", "1", "queue_tail"),
+        ("queue_potential", "exponent", "1/4", "disagreement_queue"),
+        ("queue_potential", "constant", "6", "ramp_clean"),
+        ("disagreement_queue", "factor", "2", "ramp_clean"),
+        ("disagreement_decay", "exponent", "1/2", "ramp_clean"),
+        ("ramp_clean", "omega", "5/2", "ramp"),
+    ],
+)
+def test_a_lemma_with_other_numbers_proves_nothing(monkeypatch, lemma, number, other, user):
+    monkeypatch.setitem(CLAIMS[lemma].claimed, number, other)
+    general = [check for check in CLAIMS[user].checks if check.scope == "general"]
+    found = [check.decide(CLAIMS[user].claimed) for check in general]
+    assert "undecided" in [one.outcome for one in found]
+    assert any(f"contextual.{lemma} is used with other numbers" in one.witness for one in found)
+
+
+def test_the_survival_lemma_is_used_as_stated(monkeypatch):
+    monkeypatch.setitem(ramp.survival.claimed, "factor", "2")
+    assert ramp.one_sided_moments("1", ramp._LENGTHS[0]).outcome == "undecided"
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_what_it_rests_on_is_claimed(name):
+    import checks.contextual  # noqa: F401
+
+    assert set(CLAIMS[name].rests_on) <= set(claims._REGISTRY)
+
+
+# Other numbers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("decide", "numbers", "outcome"),
+    [
+        (drift.optimism_and_drift, ("(ϵ-2ε)/4", "not empty", "0.4"), "proved"),
+        (drift.optimism_and_drift, ("(ϵ-2ε)/4", "possibly empty", "-99"), "undecided"),
+        (drift.chord_and_derivative, ("1/2", "0.12", "1.5"), "proved"),
+        (drift.chord_and_derivative, ("0.501", "0.1249", "1"), "undecided"),
+        (tail.recursion_in_the_mean, ("1", tail.LIMIT, "0.4"), "proved"),
+        (tail.recursion_in_the_mean, ("0.3", tail.LIMIT, "1/2"), "undecided"),
+        (tail.recursion_in_the_mean, ("5/16", tail.LIMIT, "0.9"), "undecided"),
+        (tail.recursion_in_the_mean, ("-1", tail.LIMIT, "1/2"), "refuted"),
+        (tail.recursion_in_the_mean, ("5/16", tail.LIMIT, "7"), "refuted"),
+        (tail.simpler_bound, ("5.53",), "undecided"),
+        (tail.simpler_bound, ("6",), "proved"),
+        (tail.recursion_of_the_source, ("0", "1/2"), "undecided"),
+        (tail.from_the_sharper_potential, ("0", "1/2"), "proved"),
+        (tail.from_the_sharper_potential, ("-11/16", "1/2"), "proved"),
+        (tail.from_the_sharper_potential, ("-0.9", "1/2"), "undecided"),
+        (tail.geometric_series, ("8.52",), "undecided"),
+        (tail.geometric_series, ("8.54",), "proved"),
+        (tail.cost_of_the_arrival, ("1.1427",), "proved"),
+        (ramp.one_sided_moments, ("1/8", ramp._LENGTHS[0]), "proved"),
+        (ramp.one_sided_moments, ("1.0000001", ramp._LENGTHS[0]), "undecided"),
+        (ramp.split_at_half, ("1/8", "5/2"), "proved"),
+        (ramp.split_at_half, ("0.3", "2"), "undecided"),
+        (ramp.split_at_half, ("1/4", "1.5"), "undecided"),
+        (ramp.split_at_half, ("1/4", "0.1"), "refuted"),
+        (ramp.bound_on_the_factor, ("9/4", "6"), "undecided"),
+        (ramp.sum_over_the_rounds, ("3",), "proved"),
+        (ramp.sum_over_the_rounds, ("0.6",), "undecided"),
+        (ramp.from_the_clean_ramp, ("1/4", "1/4", "2"), "proved"),
+        (ramp.from_the_clean_ramp, ("1/32", "1/8", "1.9"), "undecided"),
+        (ramp.yield_of_the_proof, ("1/33",), "proved"),
+        (arrivals.square_of_the_inequality, ("3", "2", "2"), "proved"),
+        (arrivals.square_of_the_inequality, ("2", "4", "2"), "proved"),
+    ],
+)
+def test_other_numbers_are_decided_or_left_open(decide, numbers, outcome):
+    assert decide(*numbers).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    "decide",
+    [
+        lambda: drift.optimism_and_drift("ϵ", "not empty", "1/2"),
+        lambda: drift.rounds_of_three_pairs("(ϵ-2ε)/4", "long", "1/2"),
+        lambda: tail.recursion_in_the_mean("5/16", "2", "1/2"),
+        lambda: tail.every_round_with_a_disagreement("Q"),
+        lambda: ramp.exact_pairs("1", "some"),
+    ],
+)
+def test_unknown_variants_are_named(decide):
+    with pytest.raises(ValueError, match="must be one of"):
+        decide()
+
+
+# Second routes -------------------------------------------------------------------------------------
+
+
+def simulated(queue, rounds, runs, seed):
+    """Lengths and bad rounds at the beginning of a round, from literal runs."""
+    source, is_bad = random.Random(seed), BAD_ROUNDS[queue.bad]
+    served = float(queue.arrival_rate + queue.slack / 2)
+    rate, found = float(queue.arrival_rate), []
+    for _ in range(runs):
+        length = before = 0
+        for t in range(1, rounds + 1):
+            bad = is_bad(t, length, before)
+            leaves = length > 0 and not bad and source.random() < served
+            length += (source.random() < rate) - leaves
+            before += bad
+        found.append((length, before))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("bad", BAD_ROUNDS)
+def test_laws_agree_with_runs(bad):
+    queue, rounds, runs = Queue(Fraction(3, 10), Fraction(1, 5), bad), 25, 4000
+    law = laws(queue, rounds)[rounds]
+    whole = queue.denominator**rounds
+    assert sum(law.values()) == whole
+    mean = np.array([sum(state[k] * w for state, w in law.items()) / whole for k in (0, 1)])
+    runs_ = simulated(queue, rounds, runs, seed=3)
+    error = 5 * runs_.std(axis=0) / math.sqrt(runs) + 1e-12
+    assert (np.abs(runs_.mean(axis=0) - mean) <= error).all()
+
+
+def test_law_by_hand():
+    queue = Queue(Fraction(1, 2), Fraction(1, 5))  # served with 3/5
+    law = {length: w for (length, _), w in laws(queue, 2)[2].items()}
+    whole = Fraction(queue.denominator**2)
+    assert law[2] / whole == Fraction(1, 2) * Fraction(1, 2) * Fraction(2, 5)
+    assert law[0] / whole == Fraction(1, 4) + Fraction(1, 2) * Fraction(1, 2) * Fraction(3, 5)
+
+
+@pytest.mark.parametrize("bad", ["none", "every third", "6 while long"])
+def test_means_and_tails_are_those_of_the_law(bad):
+    queue, t, slope = Queue(Fraction(3, 10), Fraction(3, 10), bad), 12, Fraction(5, 16)
+    a = float(queue.arrival_rate + slope * queue.slack)
+    whole = queue.denominator ** (t - 1)
+    law = {state: w / whole for state, w in laws(queue, t - 1)[t - 1].items()}
+    with precision(80):
+        mean = float(queue_chains.weighted_mean(queue, t, slope).mid())
+    eta = float(queue.slack) / 2
+    assert mean == pytest.approx(sum(w * math.exp(eta * (q - a * b)) for (q, b), w in law.items()))
+    for beyond in range(4):
+        counted = sum(w for (q, b), w in law.items() if q >= a * b + beyond)
+        found = queue_chains.tail(queue, t, slope, beyond, arrival=False)
+        assert float(found) == pytest.approx(counted)
+        rate = float(queue.arrival_rate)
+        fewer = sum(w for (q, b), w in law.items() if q >= a * b + beyond - 1)
+        found = queue_chains.tail(queue, t, slope, beyond, arrival=True)
+        assert float(found) == pytest.approx((1 - rate) * counted + rate * fewer)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"arrival_rate": 0.5},
+        {"arrival_rate": Fraction(0)},
+        {"slack": Fraction(3, 4)},
+        {"bad": "sometimes"},
+    ],
+)
+def test_a_queue_says_what_is_wrong_with_it(wrong):
+    right = {"arrival_rate": Fraction(1, 2), "slack": Fraction(1, 10), "bad": "none"}
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Queue(**right | wrong)
+
+
+def test_three_routes_to_what_is_left():
+    rate, served = Fraction(3, 10), Fraction(7, 10)
+    table = unmerged(rate, served, 12, 5)
+    for rounds in (1, 3, 12):
+        with precision(100):
+            fair = queue_chains.unmerged_fair(served, rounds, terms=99)
+            assert fair.overlaps(ball(table[rounds][1]))
+    split = (Fraction(1, 10), Fraction(1, 5))
+    for (a, b), private in product(((0, 0), (1, 0), (2, 1), (0, 3)), (0, 1)):
+        pair = pair_unmerged((served, served), split, (a, b), private, 6)
+        assert pair == table[6][a + b + 1]
+
+
+def test_what_is_left_of_two_types_in_literal_runs():
+    rates, comes, n, runs = (0.8, 0.7), (0.25, 0.25), 4, 20000
+    source, left = random.Random(11), 0
+    for _ in range(runs):
+        minus, plus = [1, 1], [1, 2]  # one more job of the second type in Q+
+        for _ in range(n):
+            uniform, arrival = source.random(), source.random()
+            for jobs in (minus, plus):
+                top = next((kind for kind in (0, 1) if jobs[kind]), None)
+                if top is not None and uniform <= rates[top]:
+                    jobs[top] -= 1
+            for jobs in (minus, plus):
+                if arrival < sum(comes):
+                    jobs[int(arrival >= comes[0])] += 1
+        left += sum(plus) - sum(minus)
+    exact = pair_unmerged(
+        (Fraction(4, 5), Fraction(7, 10)), (Fraction(1, 4), Fraction(1, 4)), (1, 1), 1, n
+    )
+    assert left / runs == pytest.approx(float(exact), abs=5 / math.sqrt(runs))
+
+
+def test_the_settled_law_of_the_witness():
+    rate, states = 0.4375, 60
+    law = np.zeros(states)
+    law[0] = 1.0
+    for _ in range(4000):
+        after = law * 0
+        after[1:] += law[:-1] * rate
+        after[-1] += law[-1] * rate
+        after[:-1] += law[1:] * (1 - rate)
+        after[0] += law[0] * (1 - rate)
+        law = after
+    assert law[10:].sum() == pytest.approx((rate / (1 - rate)) ** 10, rel=1e-5)
+
+
+def test_the_sum_of_a_ramp():
+    for c, factor, omega in product((0.25, 0.1, 0.01), (2.2, 30.0), (0.0, 3.7, 50.0)):
+        terms = np.exp(np.minimum(0, np.log(factor) - c * (np.arange(20000) - omega)))
+        bound = omega + 1 + (1 + math.log(factor)) / c
+        assert bound - 0.6 < terms.sum() < bound
+
+
+def test_the_queue_that_drains_late_in_literal_runs():
+    # the witness against a smaller omega, at a scale that can be run
+    rate, slack, bad, source = 0.96, 0.02, 400, np.random.default_rng(5)
+    start = source.binomial(bad, rate, size=(100, 1))
+    rounds = int(0.8 * rate * bad / slack)
+    arrives, leaves = (source.binomial(1, p, (100, rounds)) for p in (rate, rate + slack))
+    steps = arrives - leaves
+    survives = (start - 1 + np.cumsum(steps, axis=1)).min(axis=1) > 0
+    assert survives.mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("needed", "rate", "log"), [(2, 0.9, 1.9), (15, 0.7, 3.0), (40, 0.2, 700.0), (3, 1.0, 4.4)]
+)
+def test_arrivals_enough(needed, rate, log):
+    rounds = 2 * needed / rate + log / (2 * rate**2) - 1
+    slack = rate * rounds - math.sqrt(rounds * log / 2) - needed
+    assert (slack >= 0) == ((needed - rate) ** 2 >= log / 2)
