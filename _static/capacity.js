@@ -12,7 +12,7 @@
     const [, a, b, c, d] = /^(?:(\d{0,9})\.?(\d{0,18})|(\d{1,18})\/(\d{1,18}))$/.exec(text) || [];
     const x = d ? [BigInt(c), BigInt(d)] : [BigInt((a || "") + (b || "")), 10n ** BigInt((b || "").length)];
     if (0n < x[0] && x[0] < x[1]) return x;
-    throw Error(`“${text}” is no rate: write a number between 0 and 1, such as 0.3 or 1/3.`);
+    throw Error(`“${text}” is no rate: write a number between 0 and 1, such as 0.3 or 1/3. Commas separate rates.`);
   };
   const list = text => text.split(",").flatMap(part => {
     const [, count, each] = /^\s*(?:(\d{1,4})\s*x)?(.*)$/.exec(part);
@@ -139,7 +139,8 @@
   };
 
   // What is shown.
-  const short = x => String(Number(x.toPrecision(6)));
+  const short = (x, digits = 6) => String(Number(x.toPrecision(digits))).replace("-", "−");
+  const FIRST_ORDER = /queue_estimate|effective|largest_learning|relaxation|^peak/;
   const LINES = { ceiling: "ceiling", guaranteed_rate: "guaranteed", arrival_rate: "arrivals" };
   const draw = (found, arrivals, services, each) => {
     const needed = found.servers_needed, every = Math.ceil(Math.min(Math.max(6, needed + 2), 60) / 12);
@@ -159,8 +160,8 @@
     }
     if (needed <= end) svg += `<circle cx="${X(needed)}" cy="${Y(at(needed).guaranteed_rate)}" r="4"/>`;
     $("plot").innerHTML = svg;
-    $("caption").textContent = (needed ? `With ${needed} more (rate ${short(number(each))}) the` : "The")
-      + " guaranteed rate exceeds the arrivals (packets a step)";
+    const more = `With ${needed} more server${needed > 1 ? "s" : ""} of rate ${short(number(each))} the`;
+    $("caption").textContent = `Packets per step. ${needed ? more : "The"} guaranteed rate exceeds the arrivals.`;
   };
 
   const show = () => {
@@ -175,12 +176,14 @@
       const extra = field.new.value.trim() && rate(field.new.value.trim()), eta = Number(field.eta.value);
       if (!(eta >= 0 && eta < 1e9)) throw Error(`“${field.eta.value}” is no learning rate above 0.`);
       const found = plan(arrivals, services, eta, extra, router), queues = one ? "one" : "many";
-      const falls = /ucb1|epsilon/.test(router);
-      const poor = one ? found.router_rate <= found.arrival_rate : falls;
+      const falls = /ucb1|epsilon/.test(router), fixed = /uniform|round/.test(router);
+      const poor = one ? found.router_rate <= found.arrival_rate : falls || fixed && found.router_rate === null;
+      const about = one ? { falls: "falls", fixed: poor ? "short" : "fixed" }
+        : { falls: "regret", fixed: poor && "blind" };
       const notes = [`${queues} ${found.verdict}`, queues,
-        one ? falls && "falls" : falls ? "regret" : found.router_rate === null && "unproved",
-        one && /uniform|round/.test(router) && "fixed",
-        found.verdict === "guaranteed" && found.effective_margin <= 0 && "fast"];
+        falls ? about.falls : fixed && about.fixed,
+        ...found.verdict === "guaranteed" ? [/^exp3$|tsallis/.test(router) && "unproved",
+          /exp3/.test(router) && found.effective_margin <= 0 && "fast"] : []];
       for (const part of document.querySelectorAll("[data-if]")) {
         part.hidden = !notes.includes(part.dataset.if);
       }
@@ -188,7 +191,8 @@
         const answer = found[cell.dataset.answer] ?? null;
         cell.dataset.value = JSON.stringify(answer);
         cell.textContent = answer === null ? "–"
-          : Array.isArray(answer) ? answer.map(i => i + 1).join(", ") : short(answer);
+          : Array.isArray(answer) ? answer.map(i => i + 1).join(", ")
+          : FIRST_ORDER.test(cell.dataset.answer) ? `≈ ${short(answer, 3)}` : short(answer);
       }
       verdict.className = found.verdict === "impossible" ? "verdict-refuted"
         : found.verdict === "guaranteed" && !poor ? "verdict-holds" : "verdict-supported";
