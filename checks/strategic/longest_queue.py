@@ -92,22 +92,19 @@ def services_given_the_buffer(indicator: str) -> Finding:
         )
     )
     result = combine(found, "equal in all cases of a step, so equal in sum")
-    return result if result.outcome == PROVED else _one_backlogged_queue(moment)
+    return result if result.outcome == PROVED else _one_backlogged_queue(moment, result.witness)
 
 
-def _one_backlogged_queue(indicator: str) -> Finding:
+def _one_backlogged_queue(indicator: str, reason: str) -> Finding:
     """Services against busy steps of one server that is sent something in each of three steps."""
-    mu, period = Fraction(1, 2), 3
-    free, services, busy = Fraction(1), Fraction(0), Fraction(0)
-    for _ in range(period):
-        services += mu  # the buffer is full just before service in every step
-        busy += 1 if indicator == INDICATORS[0] else 1 - free
-        free = mu
-    return decide(
-        services == mu * busy,
-        f"one backlogged queue: E S = {services}",
-        f"one backlogged queue and one server of rate {mu}, free at first, {period} steps: "
-        f"E S = {services}, mu E B = {mu * busy}",
+    half, period = Fraction(1, 2), 3
+    found = mean_period((period,), (0,), (half,), (half,), period)
+    services, busy = found.served[0], (found.busy if indicator == INDICATORS[0] else found.full)[0]
+    if services == half * busy:
+        return undecided(reason)
+    return refuted(
+        f"one backlogged queue and one server of rate {half}, free at first, {period} steps: "
+        f"E S = {services}, mu E B = {half * busy}"
     )
 
 
@@ -135,6 +132,8 @@ def one_server_on_every_path(gap: str, free: str) -> Finding:
             return refuted(f"{case}: free in {free_before} steps, {free} = {stated}")
         if step["full"] + step["accepted"] != step["left"] + step["served"]:
             return undecided(f"{case}: the model of a step loses packets")
+        if not 0 <= step["left"] <= 1:
+            return undecided(f"{case}: the buffer holds {step['left']} packets")
         if abs(step["accepted"] - step["served"]) > allowed:
             return refuted(f"{case}: {step['accepted']} accepted, {step['served']} served")
     start, now, after, a, s, more_a, more_s = z3.Ints("start now after a S da dS")
@@ -190,63 +189,48 @@ _SERVICES = (Fraction(1, 3), Fraction(3, 5))
 #: (queues, servers, steps of a period) of the systems whose paths are all looked at.
 SYSTEMS = ((1, 2, 3), (2, 2, 1), (2, 1, 3), (3, 1, 2), (2, 2, 2))
 
-#: (queues, servers, steps, longest queue): starts below the threshold, and starts above it.
-BELOW = ((2, 2, 1, 0), (2, 2, 2, 1), (3, 1, 2, 0), (1, 2, 3, 2))
-ABOVE = ((2, 2, 1, 2), (2, 2, 2, 6))
+#: Those whose paths from just below the threshold are counted.
+COUNTED = ((1, 2, 3), (2, 2, 1), (2, 2, 2))
 
 longest_queue_drift = Claim(
     "strategic.longest_queue_drift",
     title="The longest queue shrinks by the idle steps of the least busy server, whatever "
     "the priorities",
-    source=Source(SOURCE, "Lemma 4.3", provenance="reconstructed"),
+    source=Source(SOURCE, "Lemma 4.3 (there for M at least 3W)", provenance="stated"),
     kind="lemma",
     statement=r"""
 A period has $W$ steps. Queue $i$ has $N_i$ packets at its start and $N_i'$ at its end; $M=\max_iN_i$,
-$M'=\max_iN_i'$. In the period $A_i$ packets arrive at queue $i$ and $C_i$ of its packets are accepted.
+$M'=\max_iN_i'$. In the period $A_i$ packets arrive at queue $i$, $C_i$ of its packets are accepted, and
 $B_j$ is the number of steps in which the buffer of server $j$ is full <<indicator>>, $B=\min_jB_j$. In a
 step, $u^i(j)=1$ if server $j$ would accept a packet of queue $i$ with everything else in this step
 unchanged, and 0 if not or if the queue is empty; $R_i=\max_j\sum_su^i_s(j)-C_i$ is the realised regret.
 
-If $M\ge<<threshold>>$ then on every path, however the queues choose and whatever the acceptance
+If $M\ge <<threshold>>$, then on every path, however the queues choose and whatever the acceptance
 rule, every queue satisfies
 $$N_i'-M\ \le\ A_i-(W-B)+R_i,$$
-and so does $M'-M$ with $i$ a longest queue at the end. If besides
-$A_i\le(\lambda_{\max}+\delta)W$ and $R_i\le\delta W$ for all $i$, then
-$M'-M\le\lambda_{\max}W-(W-B)+2\delta W$. (The source asks for $M\ge3W$ and states the last
-inequality.)
+and so does $M'-M$ with $i$ a longest queue at the end. If besides $A_i\le(\lambda_{\max}+\delta)W$ and
+$R_i\le\delta W$ for all $i$, then, as in the source,
+$$M'-M\ \le\ \lambda_{\max}W-(W-B)+2\delta W.$$
 
-*Counts.* Take all paths on which queue 1 starts with $M$ packets and the others with at most $M$,
-with every state of the buffers, all arrivals, choices and services, and in each step one of the $n$
-cyclic orders of the queues as the priority at all servers. For $(n,m,W,M)=(2,2,1,0)$, $(2,2,2,1)$,
-$(3,1,2,0)$, $(1,2,3,2)$ there are <<paths_cyclic>> paths; the inequality fails for a queue that ends
-as a longest one on <<broken_cyclic>> of them, for <<pairs_cyclic>> pairs of a path and such a queue.
-If each server decides anything it likes, it fails on <<broken_any>> of <<paths_any>> paths. For
-$(2,2,1,2)$ and $(2,2,2,6)$, with cyclic orders, there is equality for <<attained>> pairs on
-<<paths_above>> paths.
+*Sharp.* One packet less is not enough: with $M=W-1$ and cyclic priorities, $(n,m,W)=(1,2,3)$, $(2,2,1)$,
+$(2,2,2)$ have <<below>> paths, and on <<failing>> of them the inequality fails for a queue that ends
+longest.
 """,
     claimed={
         "threshold": "W",
         "indicator": "just before service",
-        "paths_cyclic": "226, 71776, 4419, 5934",
-        "broken_cyclic": "26, 112, 171, 6",
-        "pairs_cyclic": "36, 136, 306, 6",
-        "paths_any": "165, 57788, 1021, 5934",
-        "broken_any": "13, 34, 29, 6",
-        "paths_above": "1216, 324608",
-        "attained": "852, 112760",
+        "below": "5934, 226, 71776",
+        "failing": "6, 26, 112",
     },
     meaning={
         "threshold": "least length of the longest queue at the start",
         "indicator": "the moment of a step at which a server counts as busy",
-        "paths_cyclic": "paths of four small systems below the threshold, cyclic priorities",
-        "broken_cyclic": "those of them on which the inequality fails for a longest queue",
-        "pairs_cyclic": "pairs of a path and a longest queue for which it fails",
-        "paths_any": "paths of the same systems, every decision of every server",
-        "broken_any": "those of them on which the inequality fails",
-        "paths_above": "paths of two small systems above the threshold, cyclic priorities",
-        "attained": "pairs of a path and a longest queue with equality",
+        "below": "queue 1 starts with W - 1 packets, the others with at most that; all states of the "
+        "buffers, arrivals, choices and services; in each step one of the n cyclic orders of the "
+        "queues is the priority at all servers",
+        "failing": "those of them on which the inequality fails for a queue that ends longest",
     },
-    parts={"paths": "the inequality on every path", "counts": "paths of six small systems"},
+    parts={"paths": "the inequality on every path", "sharp": "paths from just below the threshold"},
 )
 
 _THRESHOLDS = {"W": 0, "W-1": -1}
@@ -259,16 +243,16 @@ def _slack(outcome: Outcome, queue: int, period: int, indicator: str) -> int:
     return bound - (outcome.end[queue] - max(outcome.start))
 
 
-def _failing_path(start: int, indicator: str) -> str:
+def _failing_path(start: int, indicator: str, systems=None, rule: str = "any") -> str:
     """A path of a small system that breaks the inequality, from a longest queue of W + start."""
-    for n, m, period in SYSTEMS:
-        found = paths(n, m, period, period + start)
+    for n, m, period in SYSTEMS if systems is None else systems:
+        found = paths(n, m, period, period + start, rule)
         for number, (outcome, _) in enumerate(found.outcomes):
             for i in outcome.longest():
                 slack = _slack(outcome, i, period, indicator)
                 if slack < 0:
                     grows = outcome.end[i] - max(outcome.start)
-                    return f"{found.show(number)}: M' - M = {grows} > {grows + slack}"
+                    return f"M' - M = {grows} > {grows + slack} on a path: {found.show(number)}"
     return ""
 
 
@@ -303,10 +287,10 @@ def every_step_then_induction(threshold: str, indicator: str) -> Finding:
 
     *A step* of queue i and server j: the queue is empty, or the server is busy, or it would accept a
     packet of the queue. So V + B + E >= W, for V what j would have accepted and E the empty steps.
-    *Induction*: a queue that was ever empty has N + E <= s after s steps, and always N + E <= N_s + s,
-    as at most one packet leaves a step. *Conclusion*, in integers: with j the least busy server the
-    inequality follows from M >= W. Where a step of the proof fails, the statement is refuted only by a
-    path of a small system.
+    *Induction* from s = 0: a queue that was ever empty in s steps has N + E <= s, and always N + E <=
+    N_s + s, as at most one packet leaves a step. *Conclusion*, in integers: with j the least busy
+    server the inequality follows from M >= W. Where a step of the proof fails, the statement is
+    refuted only by a path of a small system.
     """
     import z3
 
@@ -337,6 +321,11 @@ def every_step_then_induction(threshold: str, indicator: str) -> Finding:
         leaves <= 1 - empty,
     ]
     was_empty = [z3.Or(e == 0, first + e <= s), first + e <= length + s]
+    begins = implies(
+        [first >= 0, first == length, *(y == 0 for y in (s, v, b, e))],
+        z3.And(s <= v + b + e, *was_empty),
+        "before the first step",
+    )
     after, empties = length + arrival - leaves, e + empty
     empties_bounded = implies(
         [*model, *was_empty],
@@ -362,7 +351,9 @@ def every_step_then_induction(threshold: str, indicator: str) -> Finding:
         end - longest <= lam * w - (w - b) + 2 * delta * w,
         "with few arrivals and little regret",
     )
-    proof = combine([adds_up, empties_bounded, concludes, good], "a step, induction, conclusion")
+    proof = combine(
+        [begins, adds_up, empties_bounded, concludes, good], "a step, induction, conclusion"
+    )
     if not failed and proof.outcome == PROVED:
         return proof
     path = _failing_path(start, moment)
@@ -393,7 +384,7 @@ def all_paths_of_small_systems(threshold: str, indicator: str) -> Finding:
                 for i in range(n):
                     slack = _slack(outcome, i, period, moment)
                     if slack < 0:
-                        return refuted(f"{found.show(number)}: short by {-slack}, queue {i + 1}")
+                        return refuted(f"short by {-slack} for queue {i + 1}: {found.show(number)}")
                     tight += ways * (slack == 0)
     return proved(
         f"no violation on {count} paths; equality for {tight} pairs of path and queue",
@@ -405,46 +396,31 @@ def all_paths_of_small_systems(threshold: str, indicator: str) -> Finding:
     method="exact",
     scope="general",
     false=[
-        {"paths_cyclic": "226, 71776, 4419, 5935"},
-        {"broken_cyclic": "36, 136, 306, 6"},
-        {"pairs_cyclic": "26, 112, 171, 6"},
-        {"paths_any": "226, 71776, 4419, 5934"},
-        {"broken_any": "13, 35, 29, 6"},
-        {"paths_above": "1216, 324607"},
-        {"attained": "852, 112761"},
+        {"threshold": "W-1"},
+        {"indicator": "just before acceptance"},
+        {"below": "5934, 226, 71777"},
+        {"failing": "6, 36, 136"},
     ],
-    part="counts",
+    part="sharp",
 )
-def counts_of_paths(
-    paths_cyclic: str,
-    broken_cyclic: str,
-    pairs_cyclic: str,
-    paths_any: str,
-    broken_any: str,
-    paths_above: str,
-    attained: str,
-) -> Finding:
-    """Count paths, failures and equalities in the named small systems.
+def paths_around_the_threshold(threshold: str, indicator: str, below: str, failing: str) -> Finding:
+    """Count the paths of three small systems that start one packet below the threshold.
 
-    Its part of the statement is these numbers, and each is counted.
+    Its part of the statement is these numbers, and each is counted. From the threshold itself no path
+    may fail.
     """
-    below = [_count(*system, "cyclic") for system in BELOW]
-    anything = [_count(*system, "any") for system in BELOW]
-    above = [_count(*system, "cyclic") for system in ABOVE]
+    start = _THRESHOLDS[one_of("threshold", threshold, *_THRESHOLDS)]
+    moment = one_of("indicator", indicator, *INDICATORS)
+    if path := _failing_path(start, moment, COUNTED, "cyclic"):
+        return refuted(path)
+    rows = [_count(*system, system[-1] + start - 1, moment) for system in COUNTED]
     counted = {
-        "paths": (paths_cyclic, [row[0] for row in below]),
-        "paths with a failure": (broken_cyclic, [row[1] for row in below]),
-        "failing pairs": (pairs_cyclic, [row[2] for row in below]),
-        "paths, any decision": (paths_any, [row[0] for row in anything]),
-        "paths with a failure, any decision": (broken_any, [row[1] for row in anything]),
-        "paths above": (paths_above, [row[0] for row in above]),
-        "equalities": (attained, [row[3] for row in above]),
+        "paths": (below, [row[0] for row in rows]),
+        "paths that fail": (failing, [row[1] for row in rows]),
     }
-    if any(row[1] for row in above):
-        return refuted("the inequality fails above the threshold")
     return combine(
         decide(
-            stated == ", ".join(map(str, true)),
+            [part.strip() for part in stated.split(",")] == [str(count) for count in true],
             f"{name}: {stated}",
             f"{name}: {', '.join(map(str, true))}, not {stated}",
         )
@@ -453,13 +429,12 @@ def counts_of_paths(
 
 
 @cache
-def _count(n: int, m: int, period: int, longest: int, rule: str) -> tuple[int, int, int, int]:
-    """Paths, paths on which a longest queue fails, failing pairs, and pairs with equality."""
-    found = paths(n, m, period, longest, rule)
-    broken = pairs = equal = 0
-    for outcome, ways in found.outcomes:
-        slacks = [_slack(outcome, i, period, INDICATORS[0]) for i in outcome.longest()]
-        broken += ways * any(slack < 0 for slack in slacks)
-        pairs += ways * sum(slack < 0 for slack in slacks)
-        equal += ways * sum(slack == 0 for slack in slacks)
-    return found.count, broken, pairs, equal
+def _count(n: int, m: int, period: int, longest: int, indicator: str) -> tuple[int, int]:
+    """Paths with cyclic priorities, and those that fail for a queue that ends longest."""
+    found = paths(n, m, period, longest, "cyclic")
+    fails = [
+        any(_slack(outcome, i, period, indicator) < 0 for i in outcome.longest())
+        for outcome, _ in found.outcomes
+    ]
+    ways = [number for _, number in found.outcomes]
+    return found.count, sum(number for number, fail in zip(ways, fails, strict=True) if fail)
