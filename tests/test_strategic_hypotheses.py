@@ -333,6 +333,20 @@ def test_samples_that_are_no_design_decide_nothing():
     assert found.outcome == "undecided"
 
 
+def test_growth_at_the_factor_itself_contradicts_nothing():
+    """5/3 times the arrivals is promised nothing, but it is by a smaller factor."""
+    rng = np.random.default_rng(3)
+    steps = np.arange(1, 21) * 1000
+    runs = {"steps": steps}
+    for rule in evidence.RULES:
+        settled = rng.integers(1, 4, (64, 20, 4))
+        runs[f"queues_3.0_{rule}"] = settled
+        runs[f"queues_2.667_{rule}"] = settled + (steps // 10)[:, None]
+    judge = hypotheses.growth_under_three_rules
+    assert judge(runs, hypotheses.FACTOR).outcome == "proved"
+    assert judge(runs, "1.6").outcome == "refuted"
+
+
 # Evidence -----------------------------------------------------------------------------------------
 
 

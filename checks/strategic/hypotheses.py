@@ -174,6 +174,7 @@ def enough_and_needed(factor: str) -> Finding:
             as_stated(sufficiency, multiple="1"),
             as_stated(tightness, clearing=r"\mu/(1+\mu-\nu)"),
             implies([*rates, mu > scale * rate], mu * (1 - largest) - rate > 0, "margin"),
+            implies(single, rate - mu * (1 - rate) > 0, "so many servers exist"),
             implies(
                 [
                     *single,
