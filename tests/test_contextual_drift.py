@@ -2,16 +2,13 @@
 
 import math
 import random
-import re
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pytest
 
-from checks import claim as claims
-from checks.claim import judge, verdict
-from checks.contextual import arrivals, drift, queue_chains, ramp, tail
+from checks.contextual import arrivals, drift, lower_bound, queue_chains, ramp, tail
 from checks.contextual.queue_chains import BAD_ROUNDS, Queue, laws, pair_unmerged, unmerged
 from checks.methods.certified import ball, precision
 
@@ -25,31 +22,11 @@ CLAIMS = {
     "ramp_clean": ramp.ramp_clean,
     "ramp": ramp.ramp,
     "exploration_count_offbyone": arrivals.exploration_count_offbyone,
+    "lower_bound": lower_bound.lower_bound,
 }
 
 
-# Verdicts ------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def judged():
-    return {name: [judge(check) for check in claim.checks] for name, claim in CLAIMS.items()}
-
-
-@pytest.mark.parametrize("name", CLAIMS)
-def test_verdict(judged, name):
-    expected = "holds as corrected" if name == "ramp" else "holds"
-    assert verdict(CLAIMS[name], judged[name]) == expected
-    assert not [one.check.name for one in judged[name] if one.toothless]
-
-
-@pytest.mark.parametrize("name", CLAIMS)
-def test_numbers_are_read_and_seen(name):
-    claim = CLAIMS[name]
-    false = {key for check in claim.checks for numbers in check.false for key in numbers}
-    assert false == set(claim.claimed)
-    shown = set(re.findall(r"<<(\w+)>>", claim.title + claim.statement))
-    assert shown | set(claim.meaning) == set(claim.claimed)
+# Broken lemmas -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -78,11 +55,9 @@ def test_the_survival_lemma_is_used_as_stated(monkeypatch):
     assert ramp.one_sided_moments("1", ramp._LENGTHS[0]).outcome == "undecided"
 
 
-@pytest.mark.parametrize("name", CLAIMS)
-def test_what_it_rests_on_is_claimed(name):
-    import checks.contextual  # noqa: F401
-
-    assert set(CLAIMS[name].rests_on) <= set(claims._REGISTRY)
+def test_the_loss_of_one_step_is_used_as_stated(monkeypatch):
+    monkeypatch.setitem(lower_bound.one_step_loss.claimed, "power", "T-t")
+    assert lower_bound.two_servers_told_apart("1/2").outcome == "undecided"
 
 
 # Other numbers -------------------------------------------------------------------------------------
@@ -123,6 +98,10 @@ def test_what_it_rests_on_is_claimed(name):
         (ramp.yield_of_the_proof, ("1/33",), "proved"),
         (arrivals.square_of_the_inequality, ("3", "2", "2"), "proved"),
         (arrivals.square_of_the_inequality, ("2", "4", "2"), "proved"),
+        (lower_bound.two_servers_told_apart, ("0.49",), "proved"),
+        (lower_bound.two_servers_told_apart, ("0.7",), "undecided"),
+        (lower_bound.divergence_of_two_bits, ("1.9999999999999999",), "undecided"),
+        (lower_bound.constants_for_every_horizon, ("1", "0.09", "0.07", "0.02", "0.01"), "proved"),
     ],
 )
 def test_other_numbers_are_decided_or_left_open(decide, numbers, outcome):
@@ -291,3 +270,83 @@ def test_arrivals_enough(needed, rate, log):
     rounds = 2 * needed / rate + log / (2 * rate**2) - 1
     slack = rate * rounds - math.sqrt(rounds * log / 2) - needed
     assert (slack >= 0) == ((needed - rate) ** 2 >= log / 2)
+
+
+# The lower bound -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", [0, 1])
+def test_minimax_regret_over_all_policies_written_out(case):
+    # T = 4: decisions in rounds 2 and 3. In round 3 a policy knows both arrivals and what it saw.
+    rate, middle, half = (float(x) for x in lower_bound.PAIRS[case])
+    chance, values = (1 - rate, rate), []
+    for second, *third in product((0, 1), repeat=5):
+        rules = dict(zip(((0, 0, 1), (1, 0, 0), (1, 0, 1), (1, 1, 1)), third, strict=True))
+        regrets = []
+        for better in (0, 1):
+            served = [middle + half if k == better else middle - half for k in (0, 1)]
+            lengths = []
+            for knows in (True, False):  # the optimal policy, and this one
+                mean = 0.0
+                for first, later, last, left in product((0, 1), repeat=4):
+                    p2 = served[better if knows else second]
+                    if not first and left:
+                        continue  # nothing to serve in round 2
+                    weight = chance[first] * chance[later] * chance[last]
+                    weight *= (p2 if left else 1 - p2) if first else 1
+                    waiting = first - left + later
+                    rule = rules.get((first, left, later))  # None if nothing waits in round 3
+                    p3 = served[better if knows else rule] if waiting else 0.0
+                    mean += weight * (waiting - p3 + last)
+                lengths.append(mean)
+            regrets.append(lengths[1] - lengths[0])
+        values.append(sum(regrets) / 2)
+    exact = lower_bound.minimax_regret(4, *lower_bound.PAIRS[case])
+    assert min(values) == pytest.approx(float(exact))
+
+
+def test_closed_form_of_the_bound():
+    rate, middle, half = lower_bound.PAIRS[0]
+    for horizon in (3, 4, 17):
+        with precision(100):
+            kl = float(lower_bound.larger_divergence(middle, half).mid())
+            bound = float(lower_bound.bound_of_sum(rate, middle, half, horizon).mid())
+        age = float(1 - middle - half)
+        terms = (age**m * math.exp(-(horizon - 3 - m) * kl) for m in range(horizon - 2))
+        assert bound == pytest.approx(float(rate * half) / 2 * sum(terms))
+
+
+def test_divergence_by_scipy():
+    high, low = np.array([0.7, 0.3]), np.array([0.5, 0.5])
+    largest = max(np.sum(high * np.log(high / low)), np.sum(low * np.log(low / high)))
+    with precision(100):
+        found = lower_bound.larger_divergence(Fraction(3, 5), Fraction(1, 10))
+    assert float(found.mid()) == pytest.approx(largest)
+
+
+@pytest.mark.parametrize(("case", "limit"), [(0, 0.04963), (1, 0.03714)])
+def test_constants_at_a_long_horizon(case, limit):
+    rate, middle, _ = lower_bound.PAIRS[case]
+    horizon = 10**8
+    with precision(128):
+        half = ball(middle * (1 - middle) / horizon).sqrt() / 2
+        bound = lower_bound.bound_of_sum(rate, middle, half, horizon) * ball(horizon).sqrt()
+    assert float(bound.mid()) == pytest.approx(limit, abs=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ((1, Fraction(1, 2), Fraction(1, 2), Fraction(1, 8)), "horizon"),
+        ((3, Fraction(1), Fraction(1, 2), Fraction(1, 8)), "rate"),
+        ((3, Fraction(1, 2), Fraction(1, 2), Fraction(1, 2)), "middle"),
+    ],
+)
+def test_minimax_regret_says_what_is_wrong(arguments, name):
+    with pytest.raises(ValueError, match=name):
+        lower_bound.minimax_regret(*arguments)
+
+
+def test_no_policy_no_refutation(monkeypatch):
+    monkeypatch.setattr(lower_bound, "minimax_regret", lambda *_: Fraction(9))
+    assert lower_bound.two_servers_told_apart("1.001").outcome == "undecided"

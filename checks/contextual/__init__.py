@@ -7,3 +7,4 @@ from checks.contextual import drift as drift
 from checks.contextual import tail as tail
 from checks.contextual import ramp as ramp
 from checks.contextual import arrivals as arrivals
+from checks.contextual import lower_bound as lower_bound
