@@ -330,7 +330,7 @@ def test_the_learner_with_a_bad_past():
 
 
 def numbers_of(witness):
-    found = re.search(r"by at least (\S+) per step, the bound is (\S+)$", witness)
+    found = re.search(r"by at least (\S+) per step, above the bound (\S+),", witness)
     return float(found[1]), float(found[2])
 
 

@@ -129,7 +129,7 @@ def one_server_on_every_path(gap: str, free: str) -> Finding:
         stated = 1 - step["busy"] + (step["accepted"] if free == "W-B_j+a_j" else 0)
         case = f"one step: buffer {step['full']} at the start, {step['sent']} packet sent"
         if free_before != stated:
-            return refuted(f"{case}: free in {free_before} steps, {free} = {stated}")
+            return refuted(f"{case}: free before acceptance in {free_before}, {free} = {stated}")
         if step["full"] + step["accepted"] != step["left"] + step["served"]:
             return undecided(f"{case}: the model of a step loses packets")
         if not 0 <= step["left"] <= 1:

@@ -481,7 +481,7 @@ def _full_buffers(fewer: int, reason: str) -> Finding:
         excess = _excess((0,), (1,) * m, arrivals, rates, 1) - (m + fewer)
         if excess > 0:
             return refuted(
-                f"an empty queue (rate 1/10) before {m} full buffers of rate 9/10, one step: E(N' - N) "
+                f"an empty queue of rate 1/10, full buffers of rate 9/10, m = {m}, one step: E(N' - N) "
                 f"exceeds the bound by {excess}"
             )
     return undecided(reason)
@@ -677,8 +677,8 @@ def _wrong_weight(factor: Fraction, reason: str) -> Finding:
     if drift <= bound:
         return undecided(f"{system}: drift {drift}, bound {bound}")
     return refuted(
-        f"{system}, W = {period}: the potential with weight {factor} mu drifts by at least "
-        f"{decimal(drift / period, 4)} per step, the bound is {decimal(bound / period, 4)}"
+        f"the potential with weight {factor} mu drifts by at least {decimal(drift / period, 4)} per "
+        f"step, above the bound {decimal(bound / period, 4)}, for {system}, W = {period}"
     )
 
 
