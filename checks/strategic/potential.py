@@ -263,9 +263,10 @@ longest_queue_expected = Claim(
     source=Source(SOURCE, "Lemma 4.5", provenance="reconstructed"),
     kind="lemma",
     statement=r"""
-Let $\delta,\zeta>0$ and $M\ge W$, and let each of the conditions $A_i\le(\lambda_i+\delta)W$,
-$R_i\le\delta W$ fail with probability at most $\zeta$ given the history $\mathcal F$ before the period.
-Then
+Let $M$ and $M'$ be the lengths of the longest queue at the start and at the end of a period of $W$
+steps, $A_i$ and $R_i$ the arrivals at queue $i$ and its realised regret in the period, $\delta,\zeta>0$.
+Let $M\ge W$, and let each of the conditions $A_i\le(\lambda_i+\delta)W$, $R_i\le\delta W$ fail with
+probability at most $\zeta$ given the history $\mathcal F$ before the period. Then
 $$\begin{aligned}E(M'-M\mid\mathcal F)\ \le\ &\lambda_{\max}W-W+E(B\mid\mathcal F)\\
 &+<<slack>>\,\delta W+<<failures>>\,n\zeta W,\end{aligned}$$
 where $B$ counts the busy steps of the least busy server, just before service. (The source's constant
@@ -531,7 +532,8 @@ potential_drift = Claim(
 Let $\Phi=N+<<weight>>\,M$, where $N$ is the number of packets in the queues and $M$ the length of the
 longest; $\lambda=\sum_i\lambda_i$, $\mu=\sum_j\mu_j$ and $\Delta=\mu(1-\lambda_{\max})-\lambda$. Let
 $\delta,\zeta>0$, and in a period of $W$ steps let each of the conditions $A_i\le(\lambda_i+\delta)W$,
-$R_i\le\delta W$ fail with probability at most $\zeta$ given the history $\mathcal F$ before it.
+$R_i\le\delta W$ on arrivals and realised regret fail with probability at most $\zeta$ given the history
+$\mathcal F$ before it.
 
 1. $\Phi\ge<<region>>$ implies $M\ge W$.
 2. If $M\ge W$ then

@@ -33,9 +33,9 @@ negative_drift_bound = Claim(
     source=Source(SOURCE, "Theorem 4.2", provenance="ours"),
     statement=r"""
 A process starts at $X_0\le\beta+c$; its steps are <<steps>>, $c>0$; where $X_t>\beta$ its drift given
-the past is <<drift>>, with $\alpha>0$. Then, with $k=\alpha/c^2$ and
+the past $\mathcal F_t$ is <<drift>>, with $\alpha>0$. Then, with $k=\alpha/c^2$ and
 $\theta=\exp\bigl(-<<exponent>>\cdot(\alpha/c)^2\bigr)$,
-$$E\bigl[e^{kX_{t+1}}\bigm|X_0,\dots,X_t\bigr]\ \le\ \theta\,e^{kX_t}\quad\text{where }X_t>\beta,$$
+$$E\bigl[e^{kX_{t+1}}\bigm|\mathcal F_t\bigr]\ \le\ \theta\,e^{kX_t}\quad\text{where }X_t>\beta,$$
 and at all times
 $$E[X_t]\ \le\ \beta+c+\frac{c^2}{\alpha}\ln\frac1{1-\theta}.$$
 This takes the place of the theorem of Pemantle and Rosenthal that the source cites, which asks for
@@ -302,8 +302,8 @@ There are $n$ queues with arrival rates $\lambda_i\in(0,1)$, the largest being $
 $\lambda=\sum_i\lambda_i$, and $m$ servers with one-packet buffers, service rates $\mu_j\in(0,1)$,
 $\mu=\sum_j\mu_j$, and any acceptance rule. The learners have regret guarantees with high probability:
 for all $\delta,\zeta>0$ there are arbitrarily long periods such that, if time is cut into periods of $W$
-steps, in each of them $\Pr(R_i>\delta W\mid\mathcal F)\le\zeta$ for every queue, given the history
-$\mathcal F$ before the period. If
+steps, in each of them $\Pr(R_i>\delta W\mid\mathcal F)\le\zeta$ for the realised regret $R_i$ of every
+queue, given the history $\mathcal F$ before the period. If
 $$\sum_j\mu_j\ >\ \frac{<<multiple>>}{1-\lambda_{\max}}\sum_i\lambda_i,$$
 then the expected number of packets in the system stays bounded for all time, whatever number it starts
 with.
