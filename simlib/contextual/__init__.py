@@ -15,10 +15,16 @@ _NAMES_OF = {
         *("Policy", "cqb_epsilon", "cqb_epsilon_opt", "cqb_eta2", "cqb_opt", "cqb_ts", "greedy"),
         *("optimal", "policy", "q_ths", "q_ucb", "uniform"),
     ),
-    "simulation": ("PairedRuns", "Path", "Run", "run_on", "simulate", "simulate_paired"),
+    "simulation": (
+        *("PairedRuns", "Path", "Run", "random_experiment", "run_on", "simulate"),
+        "simulate_paired",
+    ),
     "coupling": (
         *("CoupledPath", "Pairs", "coupled_pairs", "coupled_path", "pairs_on"),
         "switching_queues",
+    ),
+    "datasets": (
+        *("ContextData", "block_averages", "context_data", "instance_from_data", "load_data"),
     ),
 }
 _MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names}

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from simlib import arguments
 from simlib.contextual import estimation
-from simlib.contextual.estimation import FIT, WORK, add_sample, fit, score
-from simlib.contextual.model import Instance, Jobs, draw_jobs
+from simlib.contextual.estimation import FIT, FITTED, WORK, add_sample, fit, score
+from simlib.contextual.model import Instance, Jobs, draw_jobs, random_instance
 from simlib.contextual.policies import (
     CHOOSE,
     OPTIMAL,
@@ -47,7 +47,15 @@ from simlib.contextual.policies import (
 from simlib.learners.guard import BAD_STATE, CHECK_EVERY, OK, first_bad_entry
 from simlib.streams import beta, integer_below, normal, random, substreams
 
-__all__ = ["PairedRuns", "Path", "Run", "run_on", "simulate", "simulate_paired"]
+__all__ = [
+    "PairedRuns",
+    "Path",
+    "Run",
+    "random_experiment",
+    "run_on",
+    "simulate",
+    "simulate_paired",
+]
 
 _BAD_PAIR = 1
 
@@ -106,6 +114,9 @@ class Run:
         Estimates after the last round; zeros for policies that do not estimate.
     inverse_designs : ndarray, shape (K, d, d)
         V^-1 of each server after the last round; zeros likewise.
+    approximate : bool
+        Whether decisions used estimates that were not computed anew after every attempt (a ``refresh``
+        above 1).
     fits, passes, projections, unfinished : int
         Estimates computed, passes over a server's data, estimates outside the ball, and estimates that
         100 passes did not determine to 1e-7 (expect none).
@@ -126,6 +137,7 @@ class Run:
     attempts: NDArray[np.int64]
     estimates: NDArray[np.float64]
     inverse_designs: NDArray[np.float64]
+    approximate: bool
     fits: int
     passes: int
     projections: int
@@ -378,7 +390,7 @@ def _advance(
                 n = attempts[server]
                 bonus[server] = bonuses[n]
                 if t > tau:
-                    if n >= refresh * work[2][1, server]:
+                    if n >= refresh * work[2][FITTED, server]:
                         fit(server, contexts[job], np.float64(departed), radius, ridge, *work)
                     for i in range(count):
                         other = waiting[i]
@@ -530,6 +542,48 @@ def simulate_paired(
     )
 
 
+def random_experiment(
+    seed: Any,
+    *,
+    policies: Iterable[Policy],
+    horizon: int,
+    checkpoints: Any = None,
+    **instance: Any,
+) -> dict[str, NDArray]:
+    """Draw an instance and run several policies and pi* on it: one replication of an experiment.
+
+    Made for `simlib.replicate.replicate`.
+
+    Parameters
+    ----------
+    seed : int or numpy.random.SeedSequence
+        Of the instance and of the runs.
+    policies, horizon, checkpoints
+        As in `simulate_paired`.
+    **instance
+        Arguments of `simlib.contextual.model.random_instance`.
+
+    Returns
+    -------
+    dict
+        ``queue`` and ``gap``, shape (policies, C), and ``benchmark``, shape (C,): Q(t), gap_t and Q*(t)
+        at the checkpoints.
+
+    Raises
+    ------
+    ValueError
+        As `random_instance` and `simulate_paired`.
+    """
+    found = simulate_paired(
+        random_instance(seed, **instance), policies, horizon, seed, checkpoints=checkpoints
+    )
+    return {
+        "queue": found.queue,
+        "gap": np.array([run.gap for run in found.runs]),
+        "benchmark": found.benchmark.queue,
+    }
+
+
 def run_on(
     jobs: Jobs, policy: Policy, seed: Any, *, checkpoints: Any = None, path: bool = False
 ) -> Run:
@@ -586,6 +640,7 @@ def run_on(
         attempts=counts[0],
         estimates=vectors[:, estimation.ESTIMATE].copy(),
         inverse_designs=matrices[:, estimation.INVERSE] * float(learns),
+        approximate=numbers.refresh > 1,
         fits=int(totals[estimation.FITS]),
         passes=int(totals[estimation.PASSES]),
         projections=int(totals[estimation.PROJECTIONS]),
