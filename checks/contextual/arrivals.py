@@ -73,9 +73,14 @@ def square_of_the_inequality(multiple: str, least: str, square: str) -> Finding:
         ),
     ]
     if (multiple, least, square) == ("2", "2", "2"):
-        gap = (needed + b - rate) ** 2 - (2 * needed + b - rate) * b
+        planned = 2 * needed + b - rate
         found.append(
-            implies([rate > 0], gap == (needed - rate) ** 2 - rate * b, "exactly at m = tau - 1")
+            implies(
+                [rate > 0, b > 0, needed > 0],
+                z3.And(planned >= needed, (planned - needed) ** 2 >= planned * b)
+                == z3.And(needed >= rate, (needed - rate) ** 2 >= rate * b),
+                "exactly at m = tau - 1",
+            )
         )
     return combine(
         found, "x >= A and (x - A)^2 >= x b; at tau - 1 it is (A - lambda)^2 >= lambda b"

@@ -280,15 +280,28 @@ def _psi_out_of_range(rules: Rules, outcome: Outcome, stated: set[int]) -> Findi
 @coupling_automaton.check(
     method="exact",
     scope="general",
-    false={"pairs": "258, 651, 215; 1641, 6045, 1694; 1252, 6070, 1936"},
+    false=[
+        {"service": "first in, first out"},
+        {"service": "worst rate first"},
+        {"uniforms": "independent"},
+        {"pairs": "258, 651, 215; 1641, 6045, 1694; 1252, 6070, 1936"},
+    ],
     part="small systems",
 )
-def reachable_pairs(pairs: str) -> Finding:
+def reachable_pairs(service: str, uniforms: str, ties: str, pairs: str) -> Finding:
     """Count starts and reachable pairs of three small systems by breadth-first search.
 
     Its part of the statement is these nine numbers. A job set is a word of ranks in order of arrival.
+    Rules under which the lengths differ by more than one job are refuted by a shortest path.
     """
-    counts = "; ".join(", ".join(map(str, reachable(Rules(), *size))) for size in SIZES)
+    rules = Rules(service, uniforms, ties)
+    for size in SIZES:
+        for outcome in OUTCOMES[:3]:
+            paths = branch(rules, outcome, *size)
+            for value, word in paths.differences.items():
+                if abs(value) > 1:
+                    return refuted(f"lengths come to differ by {abs(value)}: {paths.path(word)}")
+    counts = "; ".join(", ".join(map(str, reachable(rules, *size))) for size in SIZES)
     return decide(
         counts == pairs,
         f"{len(SIZES)} systems, searched until no round leads to a new pair",
@@ -378,7 +391,7 @@ def paths_with_ties_broken_differently(
 
 multiqueue_counterexample = Claim(
     "contextual.multiqueue_counterexample",
-    title="With two queues, one decision can cost a queue <<growth>> more job in every slot",
+    title="With two queues, the effect of one decision can grow by <<growth>> job in every slot",
     source=Source(SOURCE, "Appendix G", provenance="stated"),
     kind="example",
     statement=r"""
@@ -387,9 +400,10 @@ Two systems start from $(2,2)$. In slot 1 the system $-$ serves queue 1 and the 
 2; afterwards both follow the rule. Nothing arrives in slots 1 and 2, and one job in each queue in each
 slot from 3 on. Then after each slot $t\ge3$ the lengths in system $-$ are
 
-- <<arrivals_first>> if the arrivals of a slot come before its service;
-- <<service_first>> if they come after it, and a slot in which the rule points at an empty queue is lost;
-- <<service_first_nonempty>> if they come after it, and a nonempty queue must be served;
+- $<<arrivals_first>>$ if the arrivals of a slot come before its service;
+- $<<service_first>>$ if they come after it, and a slot in which the rule points at an empty queue is
+  lost;
+- $<<service_first_nonempty>>$ if they come after it, and a nonempty queue must be served;
 
 and in system $+$ the same with the queues exchanged. So each queue of one system drifts away from
 that of the other by <<growth>> job a slot, although the systems differ in one decision and always hold

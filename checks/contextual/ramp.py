@@ -9,7 +9,7 @@ from itertools import product
 from math import ceil
 from typing import TYPE_CHECKING
 
-from checks.claim import Claim, Printed, Source
+from checks.claim import Claim, Source
 from checks.contextual.drift import bernoulli_moment
 from checks.contextual.instances import SOURCE
 from checks.contextual.optimality import survival
@@ -213,7 +213,8 @@ which at most $b$ of the rounds before $t$ are bad ($b=\tau$ for CQB-$\varepsilo
 $|B'|$ for CQB-Opt), $a\ge\lambda+\frac5{16}\epsilon$, and
 $$\omega=<<omega>>\,\frac{ab}\epsilon,\qquad \Gamma=1+\frac87C_\lambda,\qquad
 c=<<exponent>>\,\epsilon^2.$$
-Let $\tilde\psi(t,T)$ be 0 where round $t$ cannot end in a disagreement. For
+Let $\tilde\psi(t,T)$ be what is left of a disagreement in round $t$, as in
+`contextual.psi_product_bound` (0 if nothing waits). For
 $n=T-t-1\ge\max\{\omega,1\}$
 $$E\bigl[1_{E_g}\tilde\psi(t,T)\bigr]\le\Gamma\,e^{-c\,(n-\omega)},$$
 and always $E[1_{E_g}\tilde\psi(t,T)]\le1$. Moreover
@@ -540,7 +541,9 @@ $$E\bigl[1_{E_g}\tilde\psi(t,T)\bigr]\le\min\bigl\{1,2C_\rho\,e^{-c\,\epsilon^2(
 where $c=<<lemma_5_4>>$ in Lemma 5.4 and $c=<<lemma_6_2>>$ in Lemma 6.2; both are true with either. What
 the proof of the source bounds it by,
 $$2e^{-\epsilon^2n/32}+C\,e^{-\epsilon^2(n-\omega)/4},\qquad C\le C_\rho,$$
-is at most $2C_\rho\,e^{-c\,\epsilon^2(n-\omega)}$ for $c=<<proof>>$ only. (The source writes $\psi$ for
+is at most $2C_\rho\,e^{-c\,\epsilon^2(n-\omega)}$ for $c\le<<proof>>$ only: its first term comes
+from the two-sided Lemma C.5. So Appendix D.2, the proof of Lemma 6.2, ends with $1/32$, and Section E.2
+uses that; the $1/8$ of the main text is true all the same. (The source writes $\psi$ for
 $\tilde\psi$, and leaves out $1_{E_g}$ in the main text.)
 """,
     claimed={"omega": "4", "lemma_5_4": "1/32", "lemma_6_2": "1/8", "proof": "1/32"},
@@ -552,16 +555,58 @@ $\tilde\psi$, and leaves out $1_{E_g}$ in the main text.)
     },
     rests_on=["contextual.ramp_clean", "contextual.queue_tail", "contextual.disagreement_queue"],
     parts={"lemmas": "the bound of both lemmas", "proof": "what the source's proof yields"},
-    as_printed=Printed(
-        {"proof": "1/8"},
-        says="Lemma 6.2 has exp(-epsilon^2 (T-t-1-omega')/8); Appendix D.2, its proof, and Section E.2 "
-        "have exp(-epsilon^2 (T-t-1-omega')/32)",
-        correct="the proof, which uses the two-sided Lemma C.5, yields 1/32; Lemma 6.2 is true as "
-        "stated: one-sided bounds give 1/8, and even 1/4",
-    ),
     uncovered="that the number of bad rounds is at most b: contextual.exploration_length and "
     "contextual.elliptical_count",
 )
+
+
+@ramp.check(
+    method="smt", scope="general", part="proof", false=[{"proof": "1/8"}, {"proof": "1/31"}]
+)
+def yield_of_the_proof(proof: str) -> Finding:
+    """Add the two terms of the source's proof; the tail with the arrival of round t counted.
+
+    For an exponent c <= 1/32 each term is at most its factor times e^(-c epsilon^2 (n - omega)), and
+    2 + C_rho <= 2 C_rho; (8/7) C_lambda <= C_rho closes the gap between Q(t) + A(t) and Q(t+1). For a
+    larger exponent the first term alone is larger for large n.
+    """
+    import z3
+
+    from checks.methods.certified import ball, precision
+    from checks.methods.smt import implies
+
+    stated = Fraction(proof)
+    if stated > Fraction(1, 32):
+        slack = Fraction(1, 10)
+        with precision(100):
+            factor = _source_factor(slack)
+            apart = ball(slack**2 * (stated - Fraction(1, 32)))
+            rounds = ceil(float(((factor / 2).log() / apart).mid())) + 1
+            first = 2 * (-ball(slack**2 * rounds / 32)).exp()
+            if first > factor * (-ball(stated * slack**2 * rounds)).exp():
+                return refuted(
+                    f"epsilon = {slack}, no bad rounds, n = {rounds}: the first term of the proof is "
+                    f"{first.str(3, radius=False)}, above 2 C_rho exp(-{proof} epsilon^2 n)"
+                )
+        return undecided(f"the two terms against the exponent {proof}")
+    rate, slack, later, left = z3.Reals("lambda epsilon n-omega n")
+    c = z3.Q(*stated.as_integer_ratio())
+    region = [rate > 0, slack > 0, rate <= 1 - slack]
+    return combine(
+        [
+            as_stated(queue_potential, constant="416/75", exponent="1/2"),
+            as_stated(disagreement_queue, factor="8/7"),
+            implies([later >= 0, left >= later], left / 32 >= c * later, "first term, exponent"),
+            implies([later >= 0], later / 4 >= c * later, "second term, exponent"),
+            implies(
+                region,
+                8 * (75 * slack * slack + 416 * rate * slack) <= 7 * 75 * (slack * slack + 16),
+                "(8/7) C_lambda <= C_rho",
+            ),
+            implies(region, 2 * slack * slack <= slack * slack + 16, "2 + C_rho <= 2 C_rho"),
+        ],
+        "2 + C_rho <= 2 C_rho, and 1/32 <= 1/4",
+    )
 
 
 @ramp.check(
@@ -619,55 +664,6 @@ def _source_factor_over_chance(rate: Fraction, slack: Fraction) -> arb:
     from checks.methods.certified import ball
 
     return _source_factor(slack) / ball(rate * (1 - rate))
-
-
-@ramp.check(
-    method="smt", scope="general", part="proof", false=[{"proof": "1/8"}, {"proof": "1/31"}]
-)
-def yield_of_the_proof(proof: str) -> Finding:
-    """Add the two terms of the source's proof; the tail with the arrival of round t counted.
-
-    For an exponent c <= 1/32 each term is at most its factor times e^(-c epsilon^2 (n - omega)), and
-    2 + C_rho <= 2 C_rho; (8/7) C_lambda <= C_rho closes the gap between Q(t) + A(t) and Q(t+1). For a
-    larger exponent the first term alone is larger for large n.
-    """
-    import z3
-
-    from checks.methods.certified import ball, precision
-    from checks.methods.smt import implies
-
-    stated = Fraction(proof)
-    if stated > Fraction(1, 32):
-        slack = Fraction(1, 10)
-        with precision(100):
-            factor = _source_factor(slack)
-            apart = ball(slack**2 * (stated - Fraction(1, 32)))
-            rounds = ceil(float(((factor / 2).log() / apart).mid())) + 1
-            first = 2 * (-ball(slack**2 * rounds / 32)).exp()
-            if first > factor * (-ball(stated * slack**2 * rounds)).exp():
-                return refuted(
-                    f"epsilon = {slack}, no bad rounds, n = {rounds}: the first term of the proof is "
-                    f"{first.str(3, radius=False)}, above 2 C_rho exp(-{proof} epsilon^2 n)"
-                )
-        return undecided(f"the two terms against the exponent {proof}")
-    rate, slack, later, left = z3.Reals("lambda epsilon n-omega n")
-    c = z3.Q(*stated.as_integer_ratio())
-    region = [rate > 0, slack > 0, rate <= 1 - slack]
-    return combine(
-        [
-            as_stated(queue_potential, constant="416/75", exponent="1/2"),
-            as_stated(disagreement_queue, factor="8/7"),
-            implies([later >= 0, left >= later], left / 32 >= c * later, "first term, exponent"),
-            implies([later >= 0], later / 4 >= c * later, "second term, exponent"),
-            implies(
-                region,
-                8 * (75 * slack * slack + 416 * rate * slack) <= 7 * 75 * (slack * slack + 16),
-                "(8/7) C_lambda <= C_rho",
-            ),
-            implies(region, 2 * slack * slack <= slack * slack + 16, "2 + C_rho <= 2 C_rho"),
-        ],
-        "2 + C_rho <= 2 C_rho, and 1/32 <= 1/4",
-    )
 
 
 @ramp.check(
