@@ -480,7 +480,7 @@ def horizons_of_theorem_5_5(
 
 l1_one_third = Claim(
     "contextual.l1_one_third",
-    title="Explored at the rate T^(-1/3), the source's own algorithm has regret of order T^(-1/3)",
+    title="Explored at the rate T^(-<<best>>), CQB-epsilon has regret of order T^(-<<power>>)",
     source=Source(SOURCE, "Theorem 5.5", provenance="ours"),
     statement=r"""
 CQB-$\varepsilon$ as in `contextual.theorem_5_5`, but with any rate $\varepsilon\in(0,\epsilon/2)$ of
@@ -544,8 +544,8 @@ def early_and_late_rounds(failures: str) -> Finding:
     """Bound a round by what may fail, an exploration or two widths; then add up both halves with z3.
 
     Until h = T/2, rounded up, three events of probability delta fail and the rest is the ramp; later,
-    eigenvalues may fail as well (2 delta). Judged is what follows: numbers that agree are the
-    counterexample.
+    eigenvalues may fail as well (2 delta). Judged is the inference, which is refuted by numbers that
+    agree with all of this (the regret itself may be smaller).
     """
     import z3
 
@@ -753,7 +753,8 @@ def before_and_after_the_cutoff(failures: str, series: str, explore: str) -> Fin
     """Before the cutoff the ramp, a geometric series; after it two widths a round; z3 adds up.
 
     1 - e^(-u) >= u - u^2/2 >= (7/8) u for u <= 1/4. At the cutoff the series is T^(-1/2) by the choice
-    of cut. A smaller factor is refuted near epsilon = 1.
+    of cut. A smaller factor of the series is refuted near epsilon = 1, the inference to 3/T by numbers
+    that agree with all of this.
     """
     import sympy
     import z3

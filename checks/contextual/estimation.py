@@ -119,8 +119,8 @@ def mixture_of_exponentials(scale: str, noise: str, logs: str) -> Finding:
     By Hoeffding's lemma, E e^(s (y - p)) <= e^(s^2/8), each exponential is a supermartingale. In the
     basis of eigenvectors of V, which starts from a multiple c of I, the average over u of variance 4/c
     is a product of sqrt(c/v) exp(2 s^2/v) with v = c + a. Below K/delta at all times, z3 gives the
-    bound: numbers that agree with all that is known are a counterexample to another. A larger factor
-    in the exponent is refuted by one sample.
+    bound. Judged is that inference, whose numbers are refuted by norms and determinants that agree
+    with it (the probability itself may be smaller); a larger exponent is refuted by one sample.
     """
     import sympy
     import z3
@@ -225,8 +225,8 @@ def slopes_and_projection(transfer: str) -> Finding:
     g(theta) - g(theta*) = G (theta - theta*), where G is at least V/kappa. In a basis in which V is I
     and G diagonal, a coordinate x v/g is at most kappa |x v|. The projected point is at most as far
     from g(theta_1) as theta* is, so at most twice that from g(theta*); and g(theta_1) - g(theta*) =
-    S - lambda_0 theta*. The slope mu (1 - mu) is at most 1/4. Judged is what follows: numbers that
-    agree with all of these are the counterexample.
+    S - lambda_0 theta*. The slope mu (1 - mu) is at most 1/4. Judged is the inference, which is refuted
+    by numbers that agree with all of these (contexts that need them all may not exist).
     """
     import sympy
     import z3
@@ -258,7 +258,7 @@ def slopes_and_projection(transfer: str) -> Finding:
                 [
                     *(kappa >= 4, norm >= 0, near >= 0, error >= 0, error <= near),
                     *(far >= 0, far <= error + near, apart >= 0, apart <= kappa * norm * far),
-                    *(rate >= 0, 4 * rate <= apart),
+                    *(rate >= 0, rate < 1, 4 * rate <= apart),
                 ],
                 rate <= stated * kappa * norm * near,
                 f"rate error <= {transfer} kappa |x| |S - lambda_0 theta*|",
@@ -272,13 +272,14 @@ def slopes_and_projection(transfer: str) -> Finding:
     method="smt",
     scope="general",
     part="width",
-    false=[{"lead": "0.24"}, {"ridge": "0.49"}, {"noise": "0.51"}, {"transfer": "0.51"}],
+    false=[{"lead": "0.24"}, {"ridge": "0.49"}],
 )
 def assemble_the_width(noise: str, logs: str, transfer: str, lead: str, ridge: str) -> Finding:
     """Put the three steps together with z3: kappa/2 times the noise plus |lambda_0 theta*|.
 
     V is at least kappa lambda_0 I, so |lambda_0 theta*| <= S sqrt(lambda_0/kappa) in the norm of its
-    inverse.
+    inverse; S^2 <= kappa - 4. Judged is the inference from the steps as they are claimed, which is
+    refuted by numbers that agree with them (a smaller width may still cover, see the simulation).
     """
     import z3
 
@@ -291,7 +292,8 @@ def assemble_the_width(noise: str, logs: str, transfer: str, lead: str, ridge: s
     )
     inner = z3.Real("sqrt(lndet+...)")
     facts = [
-        *(kappa >= 4, radius >= 0, log > 0, growth >= 0, growth <= fine),
+        *(kappa >= 4, radius >= 0, radius * radius <= kappa - 4, log > 0),
+        *(growth >= 0, growth <= fine),
         *(inner >= 0, inner * inner == growth + g * log),
         *(root >= 0, root * root == fine + g * log),
         *(bound >= 0, bound <= f * inner),
@@ -882,7 +884,8 @@ def samples_suffice(samples: str, failures: str, rate: str) -> Finding:
     """From the least eigenvalue to the norm, and from both tails to the probability, with z3.
 
     V is at least the sum over the N first samples, and stays so. K d e^(-rate N sigma^2) <= delta for
-    the N of the lemma. Judged is what follows: numbers that agree with it are the counterexample.
+    the N of the lemma. Judged is the inference, which is refuted by numbers that agree with all that is
+    known (the probability itself may be smaller).
     """
     import sympy
     import z3
@@ -911,8 +914,8 @@ def samples_suffice(samples: str, failures: str, rate: str) -> Finding:
             ),
             implies(
                 [
-                    *(delta > 0, first >= 0, second >= 0, first <= delta, second <= delta),
-                    either <= first + second,
+                    *(delta > 0, delta < 1, first >= 0, second >= 0, either <= 1),
+                    *(first <= delta, second <= delta, either <= first + second),
                 ],
                 either <= times * delta,
                 "probability of failure",
@@ -1063,7 +1066,8 @@ def optimism_squared(failures: str, bonus: str) -> Finding:
 
     Their rates differ by at most two widths. The mean of the squared gap is at most the probability
     that intervals or eigenvalues fail (3 delta), plus that of an exploration, plus 4 beta^2 |x|^2 where
-    |x|^2 <= 1/least eigenvalue <= nu, as kappa >= 1.
+    |x|^2 <= 1/least eigenvalue <= nu, as kappa >= 1. A smaller factor of the squared width is refuted by
+    two pairs; the inference to the mean by numbers that agree with all of these.
     """
     import z3
 
@@ -1079,7 +1083,8 @@ def optimism_squared(failures: str, bonus: str) -> Finding:
         [
             implies(
                 [
-                    *(w >= 0, w_best >= 0, best >= rate),
+                    *(w >= 0, w_best >= 0, best >= rate, rate > 0, best < 1),
+                    *(guess > 0, guess < 1, guess_best > 0, guess_best < 1, norm <= 1),
                     *(best <= guess_best + w_best, guess <= rate + w),
                     *(guess + w >= guess_best + w_best, w == beta * norm, beta > 0, norm >= 0),
                 ],
@@ -1097,6 +1102,7 @@ def optimism_squared(failures: str, bonus: str) -> Finding:
             implies(
                 [
                     *(delta > 0, failed >= 0, explored >= 0, odds >= 0, nu > 0, beta > 0),
+                    *(rest >= 0, mean <= 1, odds <= 1),
                     *(failed <= delta + 2 * delta, explored <= odds),
                     rest <= factor * beta * beta * nu,
                     mean == failed + explored + rest,
