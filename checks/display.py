@@ -136,7 +136,8 @@ class Card:
         for number, false in enumerate(rejections[:SHOWN]):
             rows.append(("rejected" if number == 0 else "", textwrap.shorten(false, 190)))
         if len(rejections) > SHOWN:
-            rows.append(("", f"and {len(rejections) - SHOWN} more false statements"))
+            more = len(rejections) - SHOWN
+            rows.append(("", f"and {more} more false statement{'s' * (more > 1)}"))
         if claim.as_printed:
             witness = _printed_witness(record)
             printed = claim.as_printed.kind == "printed"

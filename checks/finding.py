@@ -88,7 +88,8 @@ def enclosure(low: Fraction | str, high: Fraction | str, digits: int = 40) -> Qu
     shared = 0
     while shared < len(low_text) and low_text[: shared + 1] == high_text[: shared + 1]:
         shared += 1
-    text = low_text[: min(shared, digits + 2)]
+    # at least two places after the point, however long the number is before it
+    text = low_text[: min(shared, max(digits + 2, low_text.find(".") + 3))]
     if "." not in text or text.endswith("."):
         text = f"[{low_text}, {high_text}]"
     else:

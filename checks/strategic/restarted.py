@@ -557,11 +557,11 @@ $\eta=\sqrt{K/(mW)}$, $K=2\ln m+\ln2n+1$, restarted every $W$ steps, and let ser
    $$\begin{aligned}&\mu\Bigl(2\sqrt{mWK}+1+\ln2n+\sqrt{\tfrac{W\ln n}2}\Bigr)\\
    &\quad+m\ \le\ <<share>>\,\Delta W,\end{aligned}$$
    then the bound on the drift of $\Phi=N+\mu M$ over a period that starts with
-   $\Phi\ge C=(n+\mu)W$ is at most $-\Delta W/2$.
+   $\Phi\ge D=(n+\mu)W$ is at most $-\Delta W/2$.
 2. It suffices that $W\ge\bigl(<<scale>>\mu/\Delta\bigr)^2\bigl(2\sqrt{mK}+\sqrt{\ln(n)/2}\bigr)^2$ and
    $W\ge\frac4\Delta\bigl(\mu(1+\ln2n)+m\bigr)$.
-3. Then, from a start with $\Phi\le2C$, with $\alpha=\Delta W/2$, at the start of every period
-   $$E\,\Phi\ \le\ 2C+\frac{C^2}\alpha\ln\frac1{1-e^{-\alpha^2/(2C^2)}}.$$
+3. Then, from a start with $\Phi\le2D$, with $\alpha=\Delta W/2$, at the start of every period
+   $$E\,\Phi\ \le\ 2D+\frac{D^2}\alpha\ln\frac1{1-e^{-\alpha^2/(2D^2)}}.$$
    In a period $N$ grows by at most $<<growth>>$, so $E\,N_t$ is at most that much more at all times.
 
 *Table.* For $(n,\lambda_i,m,\mu)=(4,0.4,8,3)$, $(1,0.5,3,1.5)$, $(2,0.3,4,2)$ the least $W$ that the
@@ -707,10 +707,10 @@ def _slack_of_the_condition(system: tuple[int, str, int, str], window: int) -> a
     method="smt", scope="general", false={"growth": "(n-1)W"}, part="mean"
 )
 def from_the_drift_to_all_times(growth: str) -> Finding:
-    """Insert threshold C, step C and drift -Delta W/2 in the negative drift lemma; z3 does the rest.
+    """Insert threshold D, step D and drift -Delta W/2 in the negative drift lemma; z3 does the rest.
 
-    Where Phi > C the drift is at most -alpha (point 1), the steps are at most C and C <= Phi_0 <= 2 C or
-    less at first: the lemma with beta = c = C. N is at most Phi, and grows by one packet per queue and
+    Where Phi > D the drift is at most -alpha (point 1), the steps are at most D and D <= Phi_0 <= 2 D or
+    less at first: the lemma with beta = c = D. N is at most Phi, and grows by one packet per queue and
     step at most (induction). A smaller growth is refuted by a path of one queue.
     """
     import z3
@@ -720,7 +720,7 @@ def from_the_drift_to_all_times(growth: str) -> Finding:
     one_of("growth", growth, *_GROWTHS)
     if growth != _GROWTHS[0]:
         return _one_packet_more()
-    c, first, drift, alpha, beta, size, bound = z3.Reals("C Phi_0 drift alpha beta c log_term")
+    c, first, drift, alpha, beta, size, bound = z3.Reals("D Phi_0 drift alpha beta c log_term")
     margin, window, mean, later, start, n, s, steps = z3.Reals("Delta W E(Phi) N_t N n s W_0")
     lemma = [
         *(c > 0, margin > 0, window >= 1, alpha == margin * window / 2, beta == c, size == c),
@@ -746,7 +746,7 @@ def from_the_drift_to_all_times(growth: str) -> Finding:
                 "packets, one step more",
             ),
         ],
-        "the negative drift lemma with beta = c = C, and at most n W packets more in a period",
+        "the negative drift lemma with beta = c = D, and at most n W packets more in a period",
     )
 
 
