@@ -65,6 +65,7 @@ browser: setup
 benchmark: setup
 	$(PY) benchmarks/exp3.py
 	$(PY) benchmarks/strategic.py
+	$(PY) benchmarks/contextual.py
 
 clean:
 	rm -rf _build .cache .hypothesis .pytest_cache .ruff_cache
