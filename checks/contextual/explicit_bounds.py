@@ -278,8 +278,8 @@ def width(n: Any, s: Setting, kind: str, log_confidence: Any) -> Any:
 
 
 def chernoff_rate(n: Any) -> Any:
-    """(1 - ln 2)/2, the exponent of the lower tail of a least eigenvalue at half of its mean."""
-    return (1 - n.log(n.number(2))) / 2
+    """Exponent of the lower tail of a least eigenvalue in Lemma 5.2, just below (1 - ln 2)/2."""
+    return n.number(Fraction(1534, 10000))
 
 
 @dataclass(frozen=True)
