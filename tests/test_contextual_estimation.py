@@ -89,6 +89,34 @@ def test_a_lemma_is_used_with_the_numbers_it_claims(monkeypatch, claim, name, le
     assert judge(check(claim, name)).claimed.outcome == "undecided"
 
 
+def test_numbers_that_a_lemma_proves_beyond_its_claim_are_not_refuted():
+    for failures, outcome in (("3", "proved"), ("2", "proved"), ("1.5", "proved")):
+        assert estimation.optimism_squared(failures, "4").outcome == outcome
+    for failures, outcome in (("4", "proved"), ("3.9", "proved"), ("2.9", "refuted")):
+        assert decaying_regret.early_and_late_rounds(failures).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("lemma", "number", "value"),
+    [
+        ("confidence_width", "lead", "1/2"),
+        ("exploration_length", "samples", "16"),
+        ("queue_potential", "constant", "16"),
+        ("disagreement_queue", "factor", "1"),
+    ],
+)
+def test_formulas_are_compared_with_their_lemmas(monkeypatch, lemma, number, value):
+    monkeypatch.setitem(find(f"contextual.{lemma}").claimed, number, value)
+    outcomes = {
+        judge(check(*one)).claimed.outcome
+        for one in (
+            ("l1_one_third", "early_and_late_rounds"),
+            ("l1_one_third", "best_rate_of_exploration"),
+        )
+    }
+    assert "undecided" in outcomes
+
+
 # Widths --------------------------------------------------------------------------------------------
 
 
