@@ -172,8 +172,8 @@ _ORDERS = ("opposite", "equal")
 
 theorem_5_5 = Claim(
     "contextual.theorem_5_5",
-    title="The regret of CQB-epsilon is O(T^(-<<power>>)) up to logarithms, by a bound that is above "
-    "one job at every feasible horizon",
+    title="The regret of CQB-epsilon is O(T^(-<<power>>)) up to logarithms; in two settings the bound "
+    "is above one job at every feasible horizon",
     source=Source(SOURCE, "Theorem 5.5", provenance="reconstructed"),
     statement=r"""
 From an empty queue CQB-$\varepsilon$ explores for $\tau$ rounds, then with rate
