@@ -342,7 +342,9 @@ def exchange_by_induction(exchange: str, dropped: str) -> Finding:
     from checks.methods.symbolic import identity
 
     weighted = one_of("exchange", exchange, *_EXCHANGES) == _EXCHANGES[0]
-    monotone = one_of("dropped", dropped, _NOTHING, "a nondecreasing cost") == _NOTHING
+    monotone = one_of("dropped", dropped, _NOTHING, *_NAMES) == _NOTHING
+    if dropped not in (_NOTHING, "a nondecreasing cost"):  # the rounds themselves are others then
+        return _best_without(dropped)
     steps = []
 
     ri, rj, rk = sympy.symbols("r_i r_j r_k")
