@@ -108,7 +108,8 @@ class Card:
         if not record["checks"]:
             return record["verdict"]
         deciding = [c["method"] for c in record["checks"] if c["scope"] == record["scope"]]
-        methods = " + ".join(dict.fromkeys(deciding))
+        # where general checks do not cover the claim, each one still says how a part was decided
+        methods = " + ".join(dict.fromkeys(deciding or record["methods"]))
         by_hand = " · rest by hand" if self.claim.uncovered and record["scope"] == "general" else ""
         return f"{record['verdict']} · {methods} · {record['scope']}{by_hand}"
 
