@@ -8,10 +8,8 @@ met; 1: not.
 """
 
 import argparse
-import json
 import math
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -20,8 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.exp3 import child, cpu_seconds, say, spread
-from benchmarks.strategic import machine
+from benchmarks.measure import (
+    allocated,
+    child,
+    cpu_seconds,
+    machine,
+    report,
+    say,
+    spread,
+    start_up,
+)
 from simlib.contextual import (
     Policy,
     cqb_epsilon,
@@ -217,23 +223,6 @@ print(time.process_time())
 """
 
 
-def memory() -> list[dict[str, int]]:
-    """Peak of the memory that a run allocates, for each horizon."""
-    say("memory")
-    return [
-        {"rounds": rounds, "allocated": int(child(MEMORY_PROGRAM, rounds)[0])}
-        for rounds in MEMORY_ROUNDS
-    ]
-
-
-def start_up() -> dict[str, float]:
-    """CPU seconds from the start of a process to the first result."""
-    say("start-up")
-    with tempfile.TemporaryDirectory() as folder:
-        cold, warm = (child(START_PROGRAM, NUMBA_CACHE_DIR=folder)[0] for _ in range(2))
-    return {"cold": cold, "warm": warm}
-
-
 # The command ------------------------------------------------------------------------------------------
 
 
@@ -313,16 +302,12 @@ def main() -> int:
         "policies": timed(runs, options.repeats, "policies"),
         "horizons": horizons(options.rounds, options.repeats),
         "naive": against_naive(options.repeats),
-        "memory": memory(),
-        "start_up": start_up(),
+        "memory": allocated(MEMORY_PROGRAM, "rounds", MEMORY_ROUNDS),
+        "start_up": start_up(START_PROGRAM),
     }
     result["missed"] = missed(result)
-    print(table(result))
-    print("\nsimlib and the loop that keeps nothing walk one path; ", end="")
-    print(f"targets missed: {'; '.join(result['missed']) or 'none'}")
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    return int(bool(result["missed"]))
+    agreement = "simlib and the loop that keeps nothing walk one path"
+    return report(result, table(result), agreement, options.json)
 
 
 if __name__ == "__main__":

@@ -8,27 +8,24 @@ what is measured and how to read it. Exit status 0: the paths agree and every ta
 
 import argparse
 import ctypes
-import json
 import math
 import os
 import platform
 import shlex
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.measure import child, cpu_seconds, machine, report, say, spread, start_up
 from simlib.learners import Learner, exp3
 from simlib.learners.guard import CHECK_EVERY
 from simlib.recharge import simulate
@@ -329,18 +326,6 @@ def disagreements(loaded: ctypes.CDLL, setting: Setting, python: bool = True) ->
     ]
 
 
-def cpu_seconds(run: Callable[[], Any]) -> float:
-    """CPU time of this process for one call."""
-    start = time.process_time()
-    run()
-    return time.process_time() - start
-
-
-def spread(values) -> dict[str, float]:
-    """Median and range."""
-    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
-
-
 def speed(loaded: ctypes.CDLL, arms: int, steps: int, repeats: int) -> dict[str, Any]:
     """CPU time a step of each loop and its ratios, from interleaved repetitions."""
     learner = exp3(steps)
@@ -406,17 +391,6 @@ print(time.process_time())
 """
 
 
-def child(program: str, *arguments: Any, **environment: str) -> list[float]:
-    """The numbers that a program prints, run in a process of its own."""
-    # Without this variable simlib takes the cache folder that it is given as the user's choice.
-    inherited = {k: v for k, v in os.environ.items() if k != "SIMLIB_NUMBA_CACHE_PARENT"}
-    command = [sys.executable, "-c", program, *map(str, arguments)]
-    found = subprocess.run(
-        command, env=inherited | environment, check=True, stdout=subprocess.PIPE, text=True
-    )
-    return [float(word) for word in found.stdout.split()]
-
-
 def memory(arms: int = 7) -> list[dict[str, int]]:
     """Peak of the memory that a run allocates, and of its whole process, for each horizon."""
     found = []
@@ -427,41 +401,27 @@ def memory(arms: int = 7) -> list[dict[str, int]]:
     return found
 
 
-def start_up() -> dict[str, float]:
+def start() -> dict[str, float]:
     """CPU seconds from the start of a process to the first result, and of the compiler."""
     with tempfile.TemporaryDirectory() as folder:
-        say("start-up")
         before = os.times()
         compile_c(Path(folder))
         after = os.times()
-        cache = {"NUMBA_CACHE_DIR": str(Path(folder, "numba"))}
-        cold, warm = (child(START_PROGRAM, **cache)[0] for _ in range(2))
     imports = child("import time, numpy, numba; print(time.process_time())")[0]
     used = sum(after[2:4]) - sum(before[2:4])
-    return {"numpy_and_numba": imports, "warm": warm, "cold": cold, "compile_c": used}
+    return {"numpy_and_numba": imports, "compile_c": used} | start_up(START_PROGRAM)
 
 
-def machine() -> dict[str, str]:
+def the_machine() -> dict[str, str]:
     """The machine and the compilers, in general terms."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     answer = subprocess.run([*compiler(), "--version"], capture_output=True, text=True, check=True)
-    return {
-        "cpu": next(names, platform.machine()),
-        "cores": str(os.cpu_count()),
-        "system": f"{platform.system()} {' '.join(platform.libc_ver())}".strip(),
-        "compiler": answer.stdout.splitlines()[0],
-        "python": f"{platform.python_version()}, Numba {numba.__version__}, NumPy {np.__version__}",
-    }
+    return machine(
+        system=f"{platform.system()} {' '.join(platform.libc_ver())}".strip(),
+        compiler=answer.stdout.splitlines()[0],
+    )
 
 
 # The command ------------------------------------------------------------------------------------
-
-
-def say(text: str) -> None:
-    """One line of progress."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def missed(result: dict[str, Any]) -> list[str]:
@@ -560,19 +520,15 @@ def main() -> int:
 
     result = {
         "schema": 1,
-        "machine": machine(),
+        "machine": the_machine(),
         "cflags": options.cflags,
         "speed": speeds,
         "memory": memory(),
-        "start_up": start_up(),
+        "start_up": start(),
     }
     result["missed"] = missed(result)
-    print(table(result))
-    print("\nC, simlib, lists and the uncompiled source walk one path, to the last bit; ", end="")
-    print(f"targets missed: {'; '.join(result['missed']) or 'none'}")
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    return int(bool(result["missed"]))
+    agreement = "C, simlib, lists and the uncompiled source walk one path, to the last bit"
+    return report(result, table(result), agreement, options.json)
 
 
 if __name__ == "__main__":

@@ -7,22 +7,27 @@ what is measured and how to read it. Exit status 0: the paths agree and every ta
 """
 
 import argparse
-import json
 import math
-import os
-import platform
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
-from benchmarks.exp3 import act, child, cpu_seconds, say, spread, uniform, update
+from benchmarks.exp3 import act, uniform, update
+from benchmarks.measure import (
+    allocated,
+    child,
+    cpu_seconds,
+    machine,
+    report,
+    say,
+    spread,
+    start_up,
+)
 from simlib.learners import Learner, exp3, exp3_ix, learner, uniform_router
 from simlib.strategic import fixed_priority, oldest_first, simulate_periods, simulate_system
 from simlib.streams import substreams
@@ -302,35 +307,6 @@ print(time.process_time())
 """
 
 
-def memory() -> list[dict[str, int]]:
-    """Peak of the memory that a run allocates, for each horizon."""
-    say("memory")
-    return [
-        {"steps": steps, "allocated": int(child(MEMORY_PROGRAM, steps)[0])}
-        for steps in MEMORY_STEPS
-    ]
-
-
-def start_up() -> dict[str, float]:
-    """CPU seconds from the start of a process to the first result."""
-    say("start-up")
-    with tempfile.TemporaryDirectory() as folder:
-        cold, warm = (child(START_PROGRAM, NUMBA_CACHE_DIR=folder)[0] for _ in range(2))
-    return {"cold": cold, "warm": warm}
-
-
-def machine() -> dict[str, str]:
-    """The machine and the compiler, in general terms."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return {
-        "cpu": next(names, platform.machine()),
-        "cores": str(os.cpu_count()),
-        "python": f"{platform.python_version()}, Numba {numba.__version__}, NumPy {np.__version__}",
-    }
-
-
 # The command ----------------------------------------------------------------------------------------
 
 
@@ -346,8 +322,8 @@ def missed(result: dict[str, Any]) -> list[str]:
     times = [row["nanoseconds"]["median"] for row in result["horizons"]]
     if max(times) > SAME_TIME * min(times):
         found.append("the time of a step depends on the horizon")
-    allocated = [row["allocated"] for row in result["memory"]]
-    if max(allocated) - min(allocated) > SAME_MEMORY:
+    peaks = [row["allocated"] for row in result["memory"]]
+    if max(peaks) - min(peaks) > SAME_MEMORY:
         found.append("memory depends on the horizon")
     return found
 
@@ -421,16 +397,12 @@ def main() -> int:
         "small": {"steps": few.steps, "parts": parts(few, options.repeats)},
         "large": {"steps": many.steps, "parts": parts(many, min(options.repeats, 3))},
         "horizons": horizons(few, min(options.repeats, 3)),
-        "memory": memory(),
-        "start_up": start_up(),
+        "memory": allocated(MEMORY_PROGRAM, "steps", MEMORY_STEPS),
+        "start_up": start_up(START_PROGRAM),
     }
     result["missed"] = missed(result)
-    print(table(result))
-    print("\nsimlib, lists and the uncompiled source walk one path; ", end="")
-    print(f"targets missed: {'; '.join(result['missed']) or 'none'}")
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    return int(bool(result["missed"]))
+    agreement = "simlib, lists and the uncompiled source walk one path"
+    return report(result, table(result), agreement, options.json)
 
 
 if __name__ == "__main__":
