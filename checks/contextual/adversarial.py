@@ -108,7 +108,7 @@ def squared_errors(errors: str) -> Finding:
     import z3
 
     from checks.methods.certified import ball, precision
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     stated = Fraction(errors)
     with precision(100):
@@ -119,7 +119,7 @@ def squared_errors(errors: str) -> Finding:
                 f"bound {one_round.str(6, radius=False)}"
             )
     beta, y, gap, total, log, failed, delta, horizon = z3.Reals("beta y gap sum Kd*ln f delta T")
-    factor = z3.Q(*stated.as_integer_ratio())
+    factor = real(stated)
     if stated < 8:
         return undecided(f"the sum of the source gives 8, and {errors} is above 4/ln 2")
     return combine(
@@ -157,7 +157,7 @@ def squared_effects(effects: str) -> Finding:
     import z3
 
     from checks.methods.certified import ball, precision
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     stated = Fraction(effects)
     if stated < 66:
@@ -171,7 +171,7 @@ def squared_effects(effects: str) -> Finding:
         return undecided(f"the series against {effects} C_rho/epsilon^2")
     u, grown, square, series, constant = z3.Reals("u e^u epsilon^2 series C_rho")
     window, whole, first, failed, delta, horizon = z3.Reals("omega ceil(omega) first f delta T")
-    factor = z3.Q(*stated.as_integer_ratio())
+    factor = real(stated)
     return combine(
         [
             as_stated(ramp, lemma_6_2="1/8", omega="4"),
@@ -432,7 +432,7 @@ def service_offered(relief: str) -> Finding:
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     stated = Fraction(relief)
     if stated < 1:
@@ -457,7 +457,7 @@ def service_offered(relief: str) -> Finding:
                     length == begins + rate * t - left,
                     *(left <= best * steps - gaps, best_length == begins),
                 ],
-                length - best_length >= gaps - z3.Q(*stated.as_integer_ratio()) * slack * t,
+                length - best_length >= gaps - real(stated) * slack * t,
                 "lengths",
             ),
         ],

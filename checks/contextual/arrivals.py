@@ -48,12 +48,10 @@ def square_of_the_inequality(multiple: str, least: str, square: str) -> Finding:
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     needed, rate, b, x = z3.Reals("A lambda ln(1/delta)/(2*lambda) lambda*m")
-    c, first, second = (
-        z3.Q(*Fraction(number).as_integer_ratio()) for number in (multiple, least, square)
-    )
+    c, first, second = (real(number) for number in (multiple, least, square))
     log, sigma, d = z3.Reals("ln(dK/delta) sigma^2 ln(1/delta)")
     count = z3.Real("K*N")
     hypotheses = [rate > 0, rate <= 1, b > 0, needed >= first, needed**2 >= second * 2 * rate * b]

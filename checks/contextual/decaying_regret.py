@@ -146,10 +146,10 @@ def width_leads(confidence: Fraction) -> Finding:
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     kappa, d, slack, samples, few = z3.Reals("kappa d epsilon samples few")
-    p = z3.Q(*confidence.as_integer_ratio())
+    p = real(confidence)
     facts = [
         *(kappa >= 4, d >= 1, slack > 0, slack <= 1),
         16 * samples * slack * slack == 32 * kappa * kappa * (d + 2 * p),
@@ -580,14 +580,14 @@ def early_and_late_rounds(failures: str) -> Finding:
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     gap, psi, fails, explores, two = z3.Reals("gap psi fails explores two_widths")
     bits = [z3.Or(x == 0, x == 1) for x in (fails, explores)]
     horizon, half, delta, early, late, top, weight, ramps = z3.Reals(
         "T h delta early late first_ramp weight sum_of_ramps"
     )
-    times = z3.Q(*Fraction(failures).as_integer_ratio())
+    times = real(failures)
     unsettled = 2 if Fraction(failures) >= 4 else z3.Q(1, 2)
     n, omega = z3.Reals("n omega")
     return combine(
@@ -644,14 +644,14 @@ def best_rate_of_exploration(best: str, power: str, logs: str, half: str) -> Fin
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     def exponent(x: Any) -> Any:
         return z3.If(x <= (1 - x) / 2, x, (1 - x) / 2)
 
     s, n = symbols(), Orders()
     p, q = z3.Reals("p best")
-    stated = z3.Q(*Fraction(best).as_integer_ratio())
+    stated = real(best)
     found = [
         implies([p > 0, p < 1, q == stated], exponent(p) <= exponent(q), f"no power beats {best}")
     ]
@@ -792,7 +792,7 @@ def before_and_after_the_cutoff(failures: str, series: str, explore: str) -> Fin
     import z3
 
     from checks.methods.certified import ball, precision
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
     from checks.methods.symbolic import identity
 
     stated = Fraction(series)
@@ -806,7 +806,7 @@ def before_and_after_the_cutoff(failures: str, series: str, explore: str) -> Fin
                 )
         return undecided(f"the series against {series}/c")
     scale, shrunk, slack, rate = z3.Reals("c 1-e^-c epsilon eta")
-    factor, times = (z3.Q(*Fraction(x).as_integer_ratio()) for x in (series, failures))
+    factor, times = (real(x) for x in (series, failures))
     c, gamma, horizon, omega = sympy.symbols("c Gamma T omega", positive=True)
     s = sympy.Rational(*stated.as_integer_ratio())
     cut = 1 + omega + sympy.log(s * gamma / c * sympy.sqrt(horizon)) / c

@@ -71,7 +71,7 @@ def optimism_and_drift(threshold: str, queue: str, share: str) -> Finding:
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     explored_share = _THRESHOLDS[one_of("threshold", threshold, *_THRESHOLDS)]
     if one_of("queue", queue, *_QUEUES) == "possibly empty":
@@ -88,7 +88,7 @@ def optimism_and_drift(threshold: str, queue: str, share: str) -> Finding:
         4 * w <= slack - explored_share * explore,
     ]
     mean = (1 - coin) * taken + coin * explored
-    bound = -z3.Q(*Fraction(share).as_integer_ratio()) * slack
+    bound = -real(share) * slack
     return implies(hypotheses, rate - mean <= bound, "drift of a good round")
 
 

@@ -126,7 +126,7 @@ def mixture_of_exponentials(scale: str, noise: str, logs: str) -> Finding:
     import z3
 
     from checks.contextual.drift import bernoulli_moment
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
     from checks.methods.symbolic import identity
 
     stated = Fraction(scale)
@@ -138,7 +138,7 @@ def mixture_of_exponentials(scale: str, noise: str, logs: str) -> Finding:
     bell = sympy.integrate(sympy.exp(-v * u**2 / 8), (u, -sympy.oo, sympy.oo))
     average = bell / bell.subs(v, c) * sympy.exp(2 * s**2 / v)
     square, growth, log = z3.Reals("|S|^2 ln(detV/detV_0) ln(K/delta)")
-    f, g = (z3.Q(*Fraction(x).as_integer_ratio()) for x in (noise, logs))
+    f, g = (real(x) for x in (noise, logs))
     return combine(
         [
             bernoulli_moment(),
@@ -231,7 +231,7 @@ def slopes_and_projection(transfer: str) -> Finding:
     import sympy
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
     from checks.methods.symbolic import identity
 
     mu, noise, drift = sympy.symbols("mu noise drift", real=True)
@@ -239,7 +239,7 @@ def slopes_and_projection(transfer: str) -> Finding:
     apart, near, far, norm, rate, error = z3.Reals(
         "|x*(theta-theta*)| |S-lambda*theta*| |g(theta)-g(theta*)| |x| rate_error |g-g_1|"
     )
-    stated = z3.Q(*Fraction(transfer).as_integer_ratio())
+    stated = real(transfer)
     return combine(
         [
             identity(
@@ -283,13 +283,11 @@ def assemble_the_width(noise: str, logs: str, transfer: str, lead: str, ridge: s
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     kappa, radius, root, roots, shrunk = z3.Reals("kappa S sqrt(...) sqrt(kappa*l) sqrt(l/kappa)")
     growth, fine, log, bound = z3.Reals("lndet dln ln(K/delta) noise")
-    f, g, t, a, b = (
-        z3.Q(*Fraction(x).as_integer_ratio()) for x in (noise, logs, transfer, lead, ridge)
-    )
+    f, g, t, a, b = (real(x) for x in (noise, logs, transfer, lead, ridge))
     inner = z3.Real("sqrt(lndet+...)")
     facts = [
         *(kappa >= 4, radius >= 0, radius * radius <= kappa - 4, log > 0),
@@ -540,7 +538,7 @@ def bad_rounds_counted(constant: str, least: str) -> Finding:
     import z3
 
     from checks.methods.certified import ball, precision
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     wrong = _one_bad_round(Fraction(constant) / 16)
     if wrong is not None:
@@ -555,7 +553,7 @@ def bad_rounds_counted(constant: str, least: str) -> Finding:
         "bad share share_t y epsilon beta_T beta_t sum Kd*ln"
     )
     sizes = [slack > 0, slack <= 4 * beta, 16 * share * beta * beta == slack * slack]
-    factor = z3.Q(*Fraction(constant).as_integer_ratio())
+    factor = real(constant)
     adds = z3.If(y <= 1, y, 1)
     return combine(
         [
@@ -891,12 +889,12 @@ def samples_suffice(samples: str, failures: str, rate: str) -> Finding:
     import sympy
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
     from checks.methods.symbolic import identity
 
     count, spread, room, beta, least, norm = z3.Reals("N sigma^2 room beta_T least |x|_V")
     first, second, delta, either = z3.Reals("P1 P2 delta P")
-    constant, times = (z3.Q(*Fraction(x).as_integer_ratio()) for x in (samples, failures))
+    constant, times = (real(x) for x in (samples, failures))
     k, d, error = sympy.symbols("K d delta", positive=True)
     r = sympy.Rational(*Fraction(rate).as_integer_ratio())
     exponent = -r * sympy.log(d * k / error) / r
@@ -1004,7 +1002,7 @@ def explored_contexts(spread: str) -> Finding:
     import sympy
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
     from checks.methods.symbolic import identity
 
     stated = Fraction(spread)
@@ -1013,7 +1011,7 @@ def explored_contexts(spread: str) -> Finding:
     rate, mean, log, rounds, share = z3.Reals("rate sigma^2 ln(dK/delta) s lambda*eps/K")
     k, d, error = sympy.symbols("K d delta", positive=True)
     once = sympy.exp(-2 * sympy.log(d * k / error))
-    factor = z3.Q(*stated.as_integer_ratio())
+    factor = real(stated)
     return combine(
         [
             as_stated(exploration_length, rate="0.1534"),
@@ -1074,14 +1072,14 @@ def optimism_squared(failures: str, bonus: str) -> Finding:
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     best, guess_best, w_best, rate, guess, w = z3.Reals("best est_b w_b rate est w")
     beta, norm, nu, least, kappa, ridge, more = z3.Reals("beta |x| nu least kappa l more")
     mean, failed, explored, rest, delta, odds = z3.Reals(
         "E(gap^2) failed explored rest delta l*eps"
     )
-    times, factor = (z3.Q(*Fraction(x).as_integer_ratio()) for x in (failures, bonus))
+    times, factor = (real(x) for x in (failures, bonus))
     unsettled = 2 * delta if Fraction(failures) >= 3 else delta * delta / 2
     return combine(
         [

@@ -97,7 +97,7 @@ def two_servers_told_apart(factor: str) -> Finding:
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     stated = Fraction(factor)
     if stated > Fraction(1, 2):
@@ -124,7 +124,7 @@ def two_servers_told_apart(factor: str) -> Finding:
                     one >= rate * 2 * d * power * first,
                     other >= rate * 2 * d * power * second,
                 ],
-                worse >= z3.Q(*stated.as_integer_ratio()) * rate * d * power * told,
+                worse >= real(stated) * rate * d * power * told,
                 "one round, both cases",
             ),
             implies(

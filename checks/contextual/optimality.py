@@ -849,7 +849,7 @@ def both_sides_of_one_round(factor: str) -> Finding:
     import sympy
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
     from checks.methods.symbolic import identity
 
     stated = Fraction(factor)
@@ -861,7 +861,7 @@ def both_sides_of_one_round(factor: str) -> Finding:
         c * (k - j) <= k * x - j * y,
         x <= y,
     ]
-    upper = z3.Q(*stated.as_integer_ratio()) * (k - q) * x
+    upper = real(stated) * (k - q) * x
     proof = combine(
         [
             identity(
@@ -1047,13 +1047,13 @@ def survival_by_induction(factor: str, set: str) -> Finding:
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     stated = Fraction(factor)
     if one_of("set", set, *_SETS) == _SETS[1]:
         found = _survival_of_drawn_queues(stated, set)
         return found if found.outcome == REFUTED else undecided(found.witness)
-    c = z3.Q(*stated.as_integer_ratio())
+    c = real(stated)
     i, k, x, y, g, h = z3.Reals("r_i r_k D D' H H'")
     model = [i <= 1, i >= k, k >= 0, x >= 0, y >= 0, g >= 0, h >= 0, x <= c * g]
     proof = combine(

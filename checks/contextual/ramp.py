@@ -262,7 +262,7 @@ def split_at_half(exponent: str, omega: str) -> Finding:
     import sympy
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
     from checks.methods.symbolic import identity
 
     stated, rounds = Fraction(exponent), Fraction(omega)
@@ -273,7 +273,7 @@ def split_at_half(exponent: str, omega: str) -> Finding:
     e, n, a, b = sympy.symbols("epsilon n a b", positive=True)
     slack, left, q, bad = z3.Reals("epsilon n q a*b")
     room, exponent_, distance = left * slack - (q - 1), z3.Real("x"), z3.Real("n-omega")
-    c, k = z3.Q(*stated.as_integer_ratio()), z3.Q(*rounds.as_integer_ratio())
+    c, k = real(stated), real(rounds)
     sizes = [slack > 0, slack <= 1, left >= 1]
     long_ = [*sizes, bad >= 0, distance >= 0, slack * (left - distance) == k * bad]
     result = combine(
@@ -573,7 +573,7 @@ def yield_of_the_proof(proof: str) -> Finding:
     import z3
 
     from checks.methods.certified import ball, precision
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     stated = Fraction(proof)
     if stated > Fraction(1, 32):
@@ -590,7 +590,7 @@ def yield_of_the_proof(proof: str) -> Finding:
                 )
         return undecided(f"the two terms against the exponent {proof}")
     rate, slack, later, left = z3.Reals("lambda epsilon n-omega n")
-    c = z3.Q(*stated.as_integer_ratio())
+    c = real(stated)
     region = [rate > 0, slack > 0, rate <= 1 - slack]
     return combine(
         [
@@ -623,7 +623,7 @@ def from_the_clean_ramp(lemma_5_4: str, lemma_6_2: str, omega: str) -> Finding:
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     largest, rounds = max(Fraction(lemma_5_4), Fraction(lemma_6_2)), Fraction(omega)
     if largest > 1:
@@ -631,7 +631,7 @@ def from_the_clean_ramp(lemma_5_4: str, lemma_6_2: str, omega: str) -> Finding:
     if rounds < 1:
         return _long_drain(rounds, False, largest, lambda rate, slack: _source_factor(slack))
     rate, slack, later, bad, clean = z3.Reals("lambda epsilon n-omega b n-omega_clean")
-    c, k = z3.Q(*largest.as_integer_ratio()), z3.Q(*rounds.as_integer_ratio())
+    c, k = real(largest), real(rounds)
     a = rate + z3.Q(5, 16) * slack
     region = [rate > 0, slack > 0, rate <= 1 - slack]
     result = combine(

@@ -459,13 +459,13 @@ def from_the_sharper_potential(slope: str, exponent: str) -> Finding:
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     if found := _refuted_tail(Fraction(slope), Fraction(exponent)):
         return found
     rate, slack = z3.Reals("lambda epsilon")
     region = [rate > 0, slack > 0, rate <= 1 - slack]
-    stated = z3.Q(*Fraction(slope).as_integer_ratio())
+    stated = real(slope)
     result = combine(
         [
             as_stated(

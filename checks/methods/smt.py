@@ -6,11 +6,19 @@ Division is total in z3, so callers multiply denominators out and state positivi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from checks.finding import Finding, proved, refuted, undecided
 
 TIMEOUT_MS = 20_000
+
+
+def real(value: str | int | Fraction) -> Any:
+    """An exact rational constant of z3, from a number or its text (never from a float)."""
+    import z3
+
+    return z3.Q(*Fraction(value).as_integer_ratio())
 
 
 def implies(hypotheses: Sequence[Any], conclusion: Any, name: str) -> Finding:

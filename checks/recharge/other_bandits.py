@@ -450,12 +450,12 @@ def arithmetic_of_a_window(overshoot: str, switch_share: str, gap_factor: str) -
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     def rational(text):
         if Fraction(text) <= 0:
             raise ValueError(f"{text}: a constant of a window must be positive")
-        return z3.Q(*Fraction(text).as_integer_ratio())
+        return real(text)
 
     mu, eps, o, t0, t1 = z3.Reals("mu eps o t0 t1")
     small = [mu > 0, eps > 0, mu + eps <= 1, t0 >= 1, o >= 0, o <= eps / 16]

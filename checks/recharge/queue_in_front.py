@@ -253,7 +253,7 @@ def drift_over_a_window(budget: str) -> Finding:
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     h, rate, delta, eta, start = z3.Reals("h lambda delta eta m/((1+rho)W)")
     margin = h - rate
@@ -262,7 +262,7 @@ def drift_over_a_window(budget: str) -> Finding:
         *(z3.And(x >= 0, x < 1) for x in (delta, eta)),
         margin > 0,
         z3.And(start >= 0, start <= margin / 4),
-        h * (delta + eta) <= z3.Q(*Fraction(budget).as_integer_ratio()) * margin,
+        h * (delta + eta) <= real(budget) * margin,
     ]
     drift = rate - h * (1 - delta) * (1 - eta) + start
     return implies(hypotheses, drift <= -margin / 4, "drift per step of a window")

@@ -7,13 +7,12 @@ from math import comb
 
 from checks.claim import Claim, Source
 from checks.finding import Finding, combine, decide, estimate, one_of, proved, refuted, undecided
-from checks.judging import unfit
+from checks.judging import as_stated, unfit
 from checks.methods.statistical import most_runs
 from checks.strategic.evidence.hypotheses import GUARD_ERROR, GUARD_SYSTEMS, guarded_router
 from checks.strategic.hypotheses import moment_of_a_bounded_step
 from checks.strategic.instances import SOURCE
 from checks.strategic.no_less import linear_submartingale
-from checks.strategic.potential import as_stated
 from checks.strategic.restarted import exp3ix_restarted
 from checks.strategic.windows import uniform_is_windowed_no_regret
 

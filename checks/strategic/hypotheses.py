@@ -19,7 +19,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import exponential_above_line, unfit
+from checks.judging import as_stated, exponential_above_line, unfit
 from checks.methods.statistical import most_runs
 from checks.strategic.evidence.hypotheses import (
     ARRIVAL_RATES,
@@ -34,7 +34,7 @@ from checks.strategic.evidence.hypotheses import (
 from checks.strategic.instances import SOURCE
 from checks.strategic.longest_queue import longest_queue_drift
 from checks.strategic.no_less import tightness
-from checks.strategic.potential import as_stated, potential_drift, total_drift
+from checks.strategic.potential import potential_drift, total_drift
 from checks.strategic.sufficiency import negative_drift_bound, sufficiency
 from checks.strategic.windows import uniform_is_windowed_no_regret
 

@@ -107,6 +107,8 @@ def below_the_arrival_rate(servers: str) -> Finding:
     """
     import z3
 
+    from checks.methods.smt import real
+
     rate, eps, total, m = z3.Reals("lambda epsilon mu m")
     hypotheses = [
         *(z3.And(x > 0, x < 1) for x in (rate, eps)),
@@ -115,7 +117,7 @@ def below_the_arrival_rate(servers: str) -> Finding:
         m > total,
     ]
     below = total * m < rate * (m + total * m - total)  # h < lambda, times m (1 + mu - nu) > 0
-    enough = m * eps > z3.Q(*Fraction(servers).as_integer_ratio()) * total
+    enough = m * eps > real(servers) * total
     return _in_whole_numbers(
         hypotheses, below == enough, "h < lambda against the number of servers", m == 10
     )
@@ -502,6 +504,8 @@ def when_the_drift_is_positive(which: str, one: str) -> Finding:
     """
     import z3
 
+    from checks.methods.smt import real
+
     own, rest, total, m, n, c = z3.Reals("lambda_1 others mu m n c")
     rate, gap = z3.Reals("rate gap")
     arrivals = own + rest
@@ -514,7 +518,7 @@ def when_the_drift_is_positive(which: str, one: str) -> Finding:
         n * rate == arrivals if average else rate == own,
         gap == arrivals - total * (1 - rate),
     ]
-    enough = m * gap > z3.Q(*Fraction(one).as_integer_ratio()) * arrivals * total  # so gap > 0
+    enough = m * gap > real(one) * arrivals * total  # so gap > 0
     grows = own - 1 + c * arrivals > 0
     return _in_whole_numbers(hypotheses, grows == enough, "sign of the drift", n == 3, m == 10)
 

@@ -19,6 +19,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
+from checks.judging import as_stated
 from checks.strategic.instances import SOURCE
 from checks.strategic.longest_queue import flow_identity, longest_queue_drift
 from checks.strategic.small_systems import mean_period, paths, server_steps
@@ -294,7 +295,7 @@ def from_paths_to_means(slack: str, failures: str) -> Finding:
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     lam, delta, n_zeta, busy, drift = z3.Reals("lambda_max delta n*zeta E(B) E(M'-M)")
     few, many, pa = z3.Reals("E(A|few) E(A|many) Pr(many)")
@@ -312,7 +313,7 @@ def from_paths_to_means(slack: str, failures: str) -> Finding:
             as_stated(longest_queue_drift, threshold="W", indicator="just before service"),
             implies(
                 hypotheses,
-                drift <= lam - 1 + busy + _real(slack) * delta + _real(failures) * n_zeta,
+                drift <= lam - 1 + busy + real(slack) * delta + real(failures) * n_zeta,
                 "mean drift, per step",
             ),
         ],
@@ -321,28 +322,6 @@ def from_paths_to_means(slack: str, failures: str) -> Finding:
     if result.outcome == PROVED:
         return result
     return _needed_errors(Fraction(slack), Fraction(failures), result.witness)
-
-
-def as_stated(lemma: Claim, **numbers: str) -> Finding:
-    """Whether a lemma still claims the numbers with which it is used; else nothing is decided.
-
-    Parameters
-    ----------
-    lemma : Claim
-    **numbers : str
-        Numbers of the lemma, as its user's formulas have them.
-    """
-    changed = [f"{k} = {lemma.claimed[k]}" for k in numbers if lemma.claimed[k] != numbers[k]]
-    if changed:
-        return undecided(f"{lemma.id} is used with other numbers than it claims: {changed[0]}")
-    return proved(f"{lemma.id} is used as stated")
-
-
-def _real(text: str | Fraction):
-    """A rational constant of z3."""
-    import z3
-
-    return z3.Q(*Fraction(text).as_integer_ratio())
 
 
 def _mean_of_longest(law: dict[int, Fraction], queues: int) -> Fraction:
@@ -625,7 +604,7 @@ def drift_of_the_potential(weight: str) -> Finding:
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     factor = _weight(weight)
     dn, dm, rate, mu, largest, busy, errors, rest = z3.Reals(
@@ -641,8 +620,8 @@ def drift_of_the_potential(weight: str) -> Finding:
         dn <= rate - mu * busy + rest,
         dm <= largest - 1 + busy + errors,
     ]
-    drift = dn + _real(factor) * mu * dm
-    bound = -(mu * (1 - largest) - rate) + _real(factor) * mu * errors + rest
+    drift = dn + real(factor) * mu * dm
+    bound = -(mu * (1 - largest) - rate) + real(factor) * mu * errors + rest
     result = implies(hypotheses, drift <= bound, "drift of the potential per step")
     return result if result.outcome == PROVED else _wrong_weight(factor, result.witness)
 
@@ -727,10 +706,10 @@ def a_long_period_makes_the_bound_negative(period: str) -> Finding:
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     gap, errors, rest = z3.Reals("Delta mu(2delta+2n*zeta) m/W")
-    hypotheses = [gap > 0, errors >= 0, errors <= gap / 2, rest > 0, _real(period) * rest < gap]
+    hypotheses = [gap > 0, errors >= 0, errors <= gap / 2, rest > 0, real(period) * rest < gap]
     result = implies(hypotheses, -gap + errors + rest < 0, "bound per step")
     return result if result.outcome == PROVED else _bound_of_twenty_servers(period, result.witness)
 

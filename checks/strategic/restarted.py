@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from checks.claim import Claim, Source
 from checks.finding import REFUTED, Finding, combine, decide, one_of, proved, refuted, undecided
-from checks.judging import as_printed_decimal, exponential_above_line, unfit
+from checks.judging import as_printed_decimal, as_stated, exponential_above_line, unfit
 from checks.methods.statistical import at_most
 from checks.strategic.evidence.hypotheses import ARRIVAL_RATES, SHAPE, restarted_regret
 from checks.strategic.hypotheses import _REGRETS, _WHEN, sufficiency_expected_regret
 from checks.strategic.instances import SOURCE
-from checks.strategic.potential import as_stated, potential_drift
+from checks.strategic.potential import potential_drift
 from checks.strategic.small_systems import paths
 from checks.strategic.sufficiency import negative_drift_bound
 
@@ -107,7 +107,7 @@ def moment_of_a_step(implicit: str) -> Finding:
     import sympy
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
     from checks.methods.symbolic import identity
 
     c = Fraction(implicit)
@@ -120,7 +120,7 @@ def moment_of_a_step(implicit: str) -> Finding:
     estimate, prob, rate, loss, ratio = z3.Reals("x p eta l z")
     model = [
         *(prob > 0, prob <= 1, rate > 0, loss >= 0, loss <= 1),
-        estimate * (prob + z3.Q(*c.as_integer_ratio()) * rate) == loss,
+        estimate * (prob + real(c) * rate) == loss,
         ratio * prob == rate * loss,
     ]
     return combine(
@@ -169,7 +169,7 @@ def one_step_of_the_weights(second_order: str) -> Finding:
     import sympy
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
     from checks.methods.symbolic import identity
 
     factor = Fraction(second_order)
@@ -195,7 +195,7 @@ def one_step_of_the_weights(second_order: str) -> Finding:
             implies(model, prob * estimate <= 1, "p x <= 1"),
             implies(
                 [*model, prob * estimate <= 1, drop],
-                rate * loss <= fall + z3.Q(*factor.as_integer_ratio()) * rate * rate * estimate,
+                rate * loss <= fall + real(factor) * rate * rate * estimate,
                 "eta l <= D + eta^2 x",
             ),
         ],
@@ -301,11 +301,11 @@ def assemble_the_tail(logs: str, failures: str) -> Finding:
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     log_m, x, rate, regret, m, window = z3.Reals("ln(m) x eta R m W")
     losses, own, excess, total, true = z3.Reals("losses L_k excess sum_estimates sum_losses")
-    stated = z3.Q(*Fraction(logs).as_integer_ratio())
+    stated = real(logs)
     model = [
         *(m >= 2, window >= 1, log_m > 0, log_m <= m - 1, x > 0, rate > 0),
         *(own >= 0, own <= losses, losses <= window, own + excess >= 0),
@@ -605,7 +605,7 @@ def assemble_the_drift(share: str) -> Finding:
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     stated = Fraction(share)
     if stated > Fraction(1, 2):
@@ -614,7 +614,7 @@ def assemble_the_drift(share: str) -> Finding:
     regret, arrivals = z3.Reals("r(W) sqrt(W*ln(n)/2)")
     model = [
         *(mu > 0, margin > 0, margin < mu, window >= 1, m >= 1, regret > 0, arrivals >= 0),
-        mu * (regret + arrivals) + m <= z3.Q(*stated.as_integer_ratio()) * margin * window,
+        mu * (regret + arrivals) + m <= real(stated) * margin * window,
     ]
     bound = -margin * window + mu * (regret + arrivals) + m
     return combine(
@@ -654,7 +654,7 @@ def two_conditions_suffice(scale: str) -> Finding:
     """
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     stated = Fraction(scale)
     if stated < 4:
@@ -662,7 +662,7 @@ def two_conditions_suffice(scale: str) -> Finding:
     mu, margin, w, s, constant = z3.Reals("mu Delta sqrt(W) s mu(1+ln(2n))+m")
     model = [
         *(mu > 0, margin > 0, margin < mu, w >= 1, s > 0, constant > 0),
-        margin * w >= z3.Q(*stated.as_integer_ratio()) * mu * s,
+        margin * w >= real(stated) * mu * s,
         margin * w * w >= 4 * constant,
     ]
     return implies(model, mu * s * w + constant <= margin * w * w / 2, "both conditions")

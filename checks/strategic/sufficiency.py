@@ -20,10 +20,10 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal, first_unfit, unfit
+from checks.judging import as_printed_decimal, as_stated, first_unfit, unfit
 from checks.strategic.evidence.overprovisioning import ARRIVAL_RATES, SYSTEMS, exp3_example
 from checks.strategic.instances import SOURCE
-from checks.strategic.potential import as_stated, good_event, potential_drift
+from checks.strategic.potential import good_event, potential_drift
 
 # Negative drift ------------------------------------------------------------------------------------
 
@@ -362,7 +362,7 @@ def assembly_of_the_lemmas(multiple: str) -> Finding:
     import sympy
     import z3
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
     from checks.methods.symbolic import identity
 
     stated = Fraction(multiple)
@@ -390,7 +390,7 @@ def assembly_of_the_lemmas(multiple: str) -> Finding:
             as_stated(potential_drift, weight="μ", region="(n+μ)W", increment="(n+μ)W", period="2"),
             as_stated(negative_drift_bound, exponent="1/2", steps=_STEPS[0], drift=_DRIFTS[0]),
             implies(
-                [*rates, mu * (1 - largest) > z3.Q(*stated.as_integer_ratio()) * rate],
+                [*rates, mu * (1 - largest) > real(stated) * rate],
                 mu * (1 - largest) - rate > 0,
                 "Delta > 0",
             ),
