@@ -381,10 +381,15 @@ def errata(effort: str = "quick") -> Page:
     """What the sources print and what is true instead, with the witness of each."""
     records, where = recorded(effort), chapters()
     columns = ("where", "printed or left open", "true instead", "witness")
-    plain, rows = [], []
+    plain, rows, topic = [], [], ""
     for claim in all_claims().values():
         if not claim.as_printed:
             continue
+        if claim.topic != topic:  # each has one source, whose numbering the links are in
+            topic = claim.topic
+            rows.append(
+                f'<tr class="topic"><th colspan="4">{escape(TOPIC_TITLES[topic])}</th></tr>'
+            )
         witness = _printed_witness(records.get(claim.id, {"checks": []}))
         printed, source = claim.as_printed, f"{claim.source.key}, {claim.source.where}"
         plain.append(
