@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from checks.finding import PROVED, REFUTED, UNDECIDED, Finding, undecided
+from checks.finding import PROVED, REFUTED, UNDECIDED, Finding, truncated, undecided
 
 if TYPE_CHECKING:
     from checks.evidence import Evidence
 
-TOPICS = ("recharge", "strategic", "contextual")
+TOPICS = ("recharge", "strategic", "contextual", "admission")
 METHODS = ("kernel", "symbolic", "exact", "smt", "certified", "statistical", "reproduced")
 SCOPES = ("general", "instances")
 PROVENANCES = ("stated", "reconstructed", "ours")
@@ -24,6 +24,36 @@ TRUE_VERDICTS = ("holds", "holds as corrected")
 MAX_ALPHA = 1e-6
 
 Numbers = dict[str, str]
+
+PLACE = re.compile(r"<<(\w+)(?::(\w+))?>>")
+
+
+def written(number: str, form: str) -> str:
+    """A claimed number the way a statement shows it.
+
+    Parameters
+    ----------
+    number : str
+    form : str
+        Empty for the number itself; ``frac`` for its fractions as TeX; ``cells`` for a list as cells of
+        a table; a number of places for a nonnegative fraction, cut off after them, in TeX.
+
+    Raises
+    ------
+    ValueError
+        For any other form.
+    """
+    if not form:
+        return number
+    if form == "frac":
+        return re.sub(r"(\d+)/(\d+)", r"\\tfrac{\1}{\2}", number)
+    if form == "cells":
+        return " | ".join(number.split(", "))
+    if not re.fullmatch(r"[1-9]\d*", form):
+        raise ValueError(f"form = {form!r}: must be frac, cells or a number of places")
+    if number.startswith("-"):
+        raise ValueError(f"number = {number!r}: must not be negative to be cut off")
+    return truncated(number, int(form)) + r"\dots"
 
 
 @dataclass(frozen=True)
@@ -121,7 +151,8 @@ class Claim:
     id : str
         ``topic.snake_case_name``; used in the registry, the theorem's label, the baseline, the URL.
     title : str
-        One sentence. ``<<name>>`` is replaced by the claimed number of that name.
+        One sentence. ``<<name>>`` is replaced by the claimed number of that name, ``<<name:form>>`` by
+        that number in a form of `written`.
     statement : str
         LaTeX (Markdown with ``$``) with all hypotheses; same placeholders.
     source : Source
@@ -162,7 +193,7 @@ class Claim:
             raise ValueError(f"id = {self.id!r}: must read topic.snake_case_name")
         if self.id in _REGISTRY:
             raise ValueError(f"id = {self.id!r}: is already taken")
-        for name in re.findall(r"<<(\w+)>>", self.title + self.statement):
+        for name in self.shown:
             if name not in self.claimed:
                 raise ValueError(f"claimed: {self.id} names <<{name}>> but does not claim it")
         if not set(self.meaning) <= set(self.claimed):
@@ -178,13 +209,18 @@ class Claim:
         return self.id.split(".")[0]
 
     @property
+    def shown(self) -> set[str]:
+        """Names of the numbers that title and statement show."""
+        return {name for name, _ in PLACE.findall(self.title + self.statement)}
+
+    @property
     def label(self) -> str:
         """The label of the theorem in the book."""
         return self.id.replace(".", "-").replace("_", "-")
 
     def fill(self, text: str) -> str:
-        """Put the claimed numbers in the place of ``<<name>>``."""
-        return re.sub(r"<<(\w+)>>", lambda match: self.claimed[match[1]], text)
+        """Put the claimed numbers in the place of ``<<name>>`` and ``<<name:form>>``."""
+        return PLACE.sub(lambda match: written(self.claimed[match[1]], match[2] or ""), text)
 
     def check(
         self,

@@ -34,7 +34,44 @@ TOPIC_TITLES = {
     "recharge": "One learner on geometrically recharging arms",
     "strategic": "Many queues, selfish learners, servers with one-packet buffers",
     "contextual": "Jobs with features: contextual queueing bandits",
+    "admission": "Admission control of a network that one cannot see",
 }
+
+
+_COMMANDS = (
+    *("lambda", "mu", "nu", "theta", "rho", "kappa", "epsilon", "varepsilon", "delta", "gamma"),
+    *("eta", "pi", "le", "ge", "setminus", "sqrt", "infty", "dots"),
+)
+#: What a card shows for a command of TeX: there, and in a terminal, formulas are plain text.
+PLAIN = dict(zip(_COMMANDS, "λμνθρκϵεδγηπ≤≥∖√∞…", strict=True))
+
+
+def readable(text: str) -> str:
+    """Text whose formulas are TeX, as plain text: ``\\frac{2N}\\lambda`` becomes 2N/λ.
+
+    A numerator or denominator that is no single term is put in brackets. Commands that are not in
+    `PLAIN` keep their names.
+    """
+    if "\\" not in text and "$" not in text:
+        return text
+    group = r"\{((?:[^{}]|\{[^{}]*\})*)\}"  # one more pair of braces within, no deeper
+    part = rf"(?:{group}|(\\[a-z]+|\w))"
+    fraction = re.compile(rf"\\t?frac\s*{part}{part}")
+
+    def quotient(match: re.Match) -> str:
+        above, below = match[1] or match[2], match[3] or match[4]
+        above = f"({above})" if re.search(r"[-+]", above) else above
+        below = below if re.fullmatch(r"\d+|\\?[a-zA-Z]+", below) else f"({below})"
+        return f"{above}/{below}"
+
+    while fraction.search(text):
+        text = fraction.sub(quotient, text)
+    text = re.sub(r"\\(?:mathrm|mathcal)\{(\w+)\}", r"\1", text)
+    text = re.sub(r"\\[,;! ]", " ", text).replace("$", "")
+    text = re.sub(r"([_^])\{(\\?\w+)\}", r"\1\2", text)
+    text = re.sub(rf"([_^]){group}", r"\1(\2)", text)
+    text = re.sub(r"(?<=[a-zA-Z0-9])\\(max|min|ln|exp)\b", r" \1", text)
+    return re.sub(r"\\([a-zA-Z]+) ?", lambda match: PLAIN.get(match[1], match[0][1:]), text)
 
 
 def chapters() -> dict[str, str]:
@@ -165,7 +202,7 @@ class Card:
         if claim.uncovered:
             rows.append(("not covered", claim.uncovered))
         rows.append(("source", _source(claim)))
-        return rows
+        return [(label, readable(text)) for label, text in rows]
 
     def _parts(self) -> list[tuple[str, str]]:
         """How each part of the statement is decided, where it has several."""
@@ -203,11 +240,12 @@ class Card:
             found += "".join(f"; {name} = {quantity['text']}" for name, quantity in values)
             for false in check["false"]:
                 found += f". Rejected {_numbers(false['numbers'])}: {false['witness']}"
-            lines.append((f"{check['name']} ({kind})", f"{check['summary']} {found}"))
+            found = readable(f"{check['summary']} {found}")
+            lines.append((f"{check['name']} ({kind})", found))
         return lines
 
     def numbers(self) -> list[tuple[str, str]]:
-        """The claimed numbers: the value of each, and what it stands for where that is said."""
+        """The claimed numbers, as one gives them to ``bounds try``, and what each stands for."""
         claim = self.claim
         return [
             (name, f"{value}  ({claim.meaning[name]})" if name in claim.meaning else value)
@@ -245,7 +283,7 @@ class Card:
             for name, text in self.evidence()
         )
         numbers = "".join(
-            f"<dt><code>{escape(name)}</code></dt><dd>{escape(text)}</dd>"
+            f"<dt><code>{escape(name)}</code></dt><dd>{escape(readable(text))}</dd>"
             for name, text in self.numbers()
         )
         numbers = f"<dt>What is claimed</dt><dd><dl>{numbers}</dl></dd>" if numbers else ""
@@ -346,8 +384,12 @@ def overview(effort: str = "quick", topics: Sequence[str] = TOPICS) -> Page:
     records, where = recorded(effort), chapters()
     plain, rows = [], []
     for topic in topics:
-        rows.append(f'<tr class="topic"><th colspan="3">{escape(TOPIC_TITLES[topic])}</th></tr>')
-        for claim in (c for c in all_claims().values() if c.topic == topic):
+        claims = [claim for claim in all_claims().values() if claim.topic == topic]
+        if claims:
+            rows.append(
+                f'<tr class="topic"><th colspan="3">{escape(TOPIC_TITLES[topic])}</th></tr>'
+            )
+        for claim in claims:
             one = card_of(claim, records)
             parts = one.headline.split(" · ")
             plain.append(f"{one.headline:<46}{one.title}")

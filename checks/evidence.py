@@ -1,8 +1,9 @@
 """Evidence: the work behind statistical checks, done once and shared by checks and chapters.
 
 A piece of evidence never sees the numbers that are judged on it. It is stored under a digest of
-everything it depends on: the sources of `simlib`, the source file that defines it, its parameters,
-its seed and the versions of the numerical libraries. The digest guards against staleness and
+everything it depends on: the file that defines it, the files of `simlib` and of the topics' checks
+which that imports (`checks.sources`), its parameters, its seed and the versions of the numerical
+libraries. The digest guards against staleness and
 accident, not against somebody who edits the stored arrays; ``--fresh`` recomputes them.
 """
 
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from checks.claim import EFFORTS
+from checks.sources import used_by
 
 DEFAULT_SEED = 20260401
 CACHE = Path(__file__).resolve().parents[1] / ".cache" / "evidence"
@@ -50,12 +52,15 @@ class Evidence:
     name: str
     compute: Callable[..., Mapping[str, Any]]
     efforts: Mapping[str, Mapping[str, Any]]
-    source: str = field(init=False)
+    source: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        # of the code in memory: the file may be edited while this process lives
-        source = Path(inspect.getsourcefile(self.compute)).read_bytes()
-        object.__setattr__(self, "source", hashlib.sha256(source).hexdigest())
+        # of the code in memory: the files may be edited while this process lives
+        object.__setattr__(self, "source", used_by(self._file))
+
+    @property
+    def _file(self) -> Path:
+        return Path(inspect.getsourcefile(self.compute)).resolve()
 
     def parameters(self, effort: str = "quick") -> dict[str, Any]:
         """Parameters of the computation at an effort."""
@@ -69,19 +74,20 @@ class Evidence:
         Raises
         ------
         ValueError
-            If `simlib` was edited since this process imported it: the result would be stored as that
-            of code which did not compute it.
+            If a file that it depends on was edited since this process imported it: the result would
+            be stored as that of code which did not compute it.
         """
         import simlib
 
-        if simlib.sources_digest() != simlib.SOURCES_DIGEST:
-            raise ValueError("simlib: was edited since it was imported; restart Python")
+        known = self.source | {f"simlib/{name}": at for name, at in simlib.SOURCES.items()}
+        for name, now in used_by(self._file).items():
+            if not self.source.get(name) == known[name] == now:
+                raise ValueError(f"{name}: was edited since it was imported; restart Python")
         key = {
             "name": self.name,
             "parameters": self.parameters(effort),
             "seed": seed,
-            "simlib": simlib.SOURCES_DIGEST,
-            "source": self.source,
+            "source": dict(self.source),
             "versions": {library: version(library) for library in _LIBRARIES},
             "python": sys.version_info[:2],
         }

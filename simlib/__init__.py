@@ -9,12 +9,15 @@ numbers would come back. The cache folder is therefore named after a digest of a
 
 Attributes
 ----------
+SOURCES : dict of str to str
+    Digest of each source and data file of this package as it was when the package was imported.
 SOURCES_DIGEST : str
-    Digest of the sources and data of this package as they were when it was imported. Use it as
-    part of the key of anything computed with the package and kept on disk.
+    One digest of them all. Use it as part of the key of anything computed with the package and kept
+    on disk.
 """
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -24,7 +27,7 @@ import tempfile
 import time
 from pathlib import Path
 
-__all__ = ["SOURCES_DIGEST", "sources_digest"]
+__all__ = ["SOURCES", "SOURCES_DIGEST", "sources", "sources_digest"]
 
 _PACKAGE = Path(__file__).resolve().parent
 _KEPT_CACHES = 4
@@ -33,23 +36,35 @@ _IN_USE_SECONDS = 3600.0
 _PARENT_VARIABLE = "SIMLIB_NUMBA_CACHE_PARENT"
 
 
+def sources() -> dict[str, str]:
+    """Return a digest of each file of the package as it is on disk now.
+
+    Returns
+    -------
+    dict of str to str
+        The path of every ``*.py`` and ``*.json`` file below the package, relative to it and with
+        forward slashes, in sorted order; the SHA-256 of its content in hexadecimal digits. Cost: one
+        read of each file (about 1 ms).
+    """
+    return {
+        path.relative_to(_PACKAGE).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted([*_PACKAGE.rglob("*.py"), *_PACKAGE.rglob("*.json")])
+    }
+
+
 def sources_digest() -> str:
-    """Return a digest of the package's sources as they are on disk now.
+    """Return one digest of the package's files as they are on disk now.
 
     Returns
     -------
     str
-        24 hexadecimal digits of the SHA-256 over the relative path and the content of every
-        ``*.py`` and ``*.json`` file below the package, in sorted order. Cost: one read of each
-        file (about 1 ms).
+        24 hexadecimal digits of a SHA-256 over what `sources` returns.
     """
-    digest = hashlib.sha256()
-    for path in sorted([*_PACKAGE.rglob("*.py"), *_PACKAGE.rglob("*.json")]):
-        content = path.read_bytes()
-        header = f"{path.relative_to(_PACKAGE).as_posix()}\0{len(content)}\0"
-        digest.update(header.encode())
-        digest.update(content)
-    return digest.hexdigest()[:24]
+    return _digest(sources())
+
+
+def _digest(files: dict[str, str]) -> str:
+    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:24]
 
 
 def _is_writable(folder: Path) -> bool:
@@ -117,5 +132,6 @@ def _choose_numba_cache() -> None:
     _prune(parent)
 
 
-SOURCES_DIGEST = sources_digest()
+SOURCES = sources()
+SOURCES_DIGEST = _digest(SOURCES)
 _choose_numba_cache()

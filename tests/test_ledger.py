@@ -14,10 +14,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+import simlib
 from checks import ledger
 from checks.__main__ import main
 from checks.claim import find
 from checks.evidence import DEFAULT_SEED, Evidence, replicate
+from checks.sources import used_by
 
 ROOT = Path(__file__).resolve().parents[1]
 CHEAP = ["recharge.competitive_ratio", "recharge.odds_best_memoryless"]
@@ -320,14 +322,35 @@ def test_damaged_evidence_is_named(evidence):
         made.get(seed=1)
 
 
-def test_evidence_depends_on_the_sources(evidence, monkeypatch):
+def test_evidence_depends_on_what_it_imports(evidence, monkeypatch):
     made, _ = evidence
     before = made.path(seed=1)
-    monkeypatch.setattr("simlib.sources_digest", lambda: "another")
+    streams = "simlib/streams.py"
+    edited = used_by(made._file) | {streams: "another"}
+    monkeypatch.setattr("checks.evidence.used_by", lambda path: edited)
+    with pytest.raises(ValueError, match=f"{streams}: was edited .* restart Python"):
+        made.get(seed=1)
+    monkeypatch.setitem(simlib.SOURCES, "streams.py", "another")
     with pytest.raises(ValueError, match="restart Python"):
         made.get(seed=1)
-    monkeypatch.setattr("simlib.SOURCES_DIGEST", "another")
+    object.__setattr__(made, "source", edited)
     assert made.path(seed=1) != before
+
+
+def test_a_file_depends_on_what_is_imported_anywhere_in_it(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from checks.contextual.evidence.experiments import HORIZON\n"
+        "def f():\n    from simlib import tuning as t\n    import simlib.recharge.bandit\n"
+    )
+    found = used_by(file)
+    assert {"mine.py", "simlib/tuning.py", "checks/contextual/evidence/experiments.py"} <= set(
+        found
+    )
+    assert {"simlib/contextual/model.py", "simlib/recharge/certificates.json"} <= set(found)
+    assert not any(name.startswith("simlib/strategic") for name in found)
+    assert "checks/evidence.py" not in found
+    assert "checks/contextual/tail.py" not in found
 
 
 def test_evidence_of_another_seed_is_kept(evidence):

@@ -1,0 +1,1 @@
+"""Claims about admission control of a partially observed queueing network."""

@@ -1,0 +1,1 @@
+"""What is simulated for the claims about admission control."""
