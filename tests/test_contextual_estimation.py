@@ -371,6 +371,21 @@ def test_bounds_of_the_source_are_those_of_the_simulator(kind):
         assert math.log10(middle(sixth)) == pytest.approx(other.log10_value, abs=0.01)
 
 
+@pytest.mark.parametrize("kind", ["source", "ours"])
+@pytest.mark.parametrize("x", [13, 30, 60])
+def test_our_bounds_are_those_of_the_simulator(x, kind):
+    setting = formulas.SOURCE_SETTING
+    with precision(96):
+        n = Balls(ball(x))
+        pairs = [
+            (halfway_bound(n, SECTION_7, kind, Fraction(1, 3)), formulas.l1_bound),
+            (cutoff_bound(n, SECTION_7, kind), formulas.cqb_eta2_bound),
+        ]
+    for stated, bound in pairs:
+        found = bound(x, setting, width=kind)
+        assert 10**found.log10_value == pytest.approx(middle(stated.regret), rel=1e-6)
+
+
 @pytest.mark.parametrize("setting", [SECTION_7, EASY])
 def test_settings_meet_the_assumptions(setting):
     with precision(64):

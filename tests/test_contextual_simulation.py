@@ -937,7 +937,7 @@ def test_bounds_of_the_document():
     eta = formulas.cqb_eta2_bound(30, source, form="source", width="ours")
     assert 10**eta.log10_value == pytest.approx(4.2498, rel=1e-4)
     assert 10 ** formulas.cqb_eta2_bound(30, source, width="ours").log10_value == pytest.approx(
-        2.656, rel=1e-3
+        2.1249, rel=1e-4
     )
     assert formulas.tail_constant(0.1, 0.7) == pytest.approx(29.73, abs=0.005)
     assert formulas.tail_constant(0.1, 0.7, form="source") == pytest.approx(1601)
@@ -951,8 +951,10 @@ def test_bounds_of_the_document():
         (formulas.theorem_5_5_bound, "ours", 11.3, 55.7, 59.9),
         (formulas.theorem_6_3_bound, "source", 9.65, None, None),
         (formulas.theorem_6_3_bound, "ours", 8.75, None, None),
-        (formulas.l1_bound, "source", 11.30, 43.53, 46.66),
-        (formulas.l1_bound, "ours", 10.54, 40.07, 43.21),
+        (formulas.l1_bound, "source", 11.20, 43.23, 46.36),
+        (formulas.l1_bound, "ours", 10.44, 39.76, 42.91),
+        (formulas.cqb_eta2_bound, "source", 11.53, 30.90, 32.98),
+        (formulas.cqb_eta2_bound, "ours", 10.77, 28.59, 30.68),
     ],
 )
 def test_horizons_at_which_bounds_say_something(bound, width, trivial, ten, one):
@@ -963,6 +965,18 @@ def test_horizons_at_which_bounds_say_something(bound, width, trivial, ten, one)
     for target, want in ((10, ten), (1, one)):
         found = formulas.crossing(at, target)
         assert found == (math.inf if want is None else pytest.approx(want, abs=0.051))
+
+
+def test_no_setting_breaks_the_assumptions():
+    easy = formulas.FRIENDLY
+    assert easy.kappa == pytest.approx(100 / 9)
+    assert mu(easy.radius) == pytest.approx(easy.arrival_rate + easy.slack)
+    with pytest.raises(
+        ValueError, match=r"radius = 1.5: no rate is above 0.817574.*Assumption 3.4"
+    ):
+        formulas.Setting(0.3, 0.6, 2, 1, 1.0, 1.5, 10.0)
+    with pytest.raises(ValueError, match=r"kappa = 6.0 with radius = 1.5; permitted: from 6.70482"):
+        formulas.Setting(0.3, 0.5, 2, 1, 1.0, 1.5, 6.0)
 
 
 def test_the_rates_of_the_bounds():

@@ -414,7 +414,6 @@ def measured_regret_of_the_guard(runs, guard: str) -> Finding:
     which = {_GUARDS[0]: "guarded", _GUARDS[1]: "uniform"}[one_of("guard", guard, *_GUARDS)]
     made_for = GUARD_SYSTEMS["alike"][1]
     bound = guarded_uniform_regret(int(runs["period"]), len(made_for), sum(made_for), GUARD_ERROR)
-    bound -= 1  # that formula has m where the claim has m - 1
     found = []
     for system in GUARD_SYSTEMS:
         regret = runs[f"regret_{which}_{system}"]

@@ -111,9 +111,9 @@ class Setting:
     second_moment : float
         Smallest eigenvalue sigma_0^2 of the contexts' second moment, in (0, 1/d].
     radius : float
-        S of Assumption 3.1, above 0.
+        S of Assumption 3.1, above 0, such that rates reach ``arrival_rate + slack``.
     kappa : float
-        Of Assumption 3.2, at least 4.
+        Of Assumption 3.2, at least `kappa_of_radius` of the radius.
     regularisation : float
         lambda_0, above 0.
     """
@@ -143,17 +143,28 @@ class Setting:
                 f"second_moment = {self.second_moment!r}; permitted: at most 1/d = {1 / d:.6g}, since "
                 f"contexts have norm at most 1"
             )
-        positive_real("radius", self.radius)
-        if real("kappa", self.kappa) < 4:
-            raise ValueError(f"kappa = {self.kappa!r}; permitted: finite numbers from 4")
+        radius = min(positive_real("radius", self.radius), 700.0)  # beyond, slopes are 0 in floats
+        best = 1 / (1 + math.exp(-radius))
+        if self.arrival_rate + self.slack > best + 1e-12:
+            raise ValueError(
+                f"radius = {self.radius!r}: no rate is above {best:.6g}, below arrival_rate + slack = "
+                f"{self.arrival_rate + self.slack:.6g}; no context satisfies Assumption 3.4"
+            )
+        least = kappa_of_radius(radius)
+        if real("kappa", self.kappa) < least * (1 - 1e-12):
+            raise ValueError(
+                f"kappa = {self.kappa!r} with radius = {self.radius!r}; permitted: from {least:.6g}, "
+                f"the inverse of the least slope of the logistic function (Assumption 3.2)"
+            )
         positive_real("regularisation", self.regularisation)
 
 
 #: The source's experiments, with the smallest eigenvalue that our instances have there (about 0.1).
 SOURCE_SETTING = Setting(0.7, 0.1, 5, 5, 0.1, radius_of_kappa(10), 10.0)
 
-#: A setting as kind to the bounds as we could make it.
-FRIENDLY = Setting(0.3, 0.6, 2, 1, 1.0, 1.5, 6.0)
+#: A setting as kind to the bounds as we could make it: a short queue, contexts 1 or -1, and the smallest
+#: radius with a server of rate 0.9.
+FRIENDLY = Setting(0.3, 0.6, 2, 1, 1.0, math.log(9), kappa_of_radius(math.log(9)))
 
 
 # Estimation ------------------------------------------------------------------------------------------
@@ -360,7 +371,8 @@ def tail_constant(slack: float, arrival_rate: float, *, form: str = "ours") -> f
 
     References
     ----------
-    Appendix C; claim ``contextual.queue_potential``.
+    Appendix C; claim ``contextual.queue_potential``, which also has the simpler and somewhat larger ``1
+    + 416/75 lambda / slack``.
     """
     choice("form", form, _FORMS)
     slack, rate = positive_real("slack", slack), probability_open("arrival_rate", arrival_rate)
@@ -370,15 +382,15 @@ def tail_constant(slack: float, arrival_rate: float, *, form: str = "ours") -> f
 
 
 def ramp_constant(slack: float, arrival_rate: float, *, form: str = "ours") -> float:
-    """Constant of the ramp: ``2 C`` in the source, ``1 + 93/80 C`` ours (see `tail_constant`)."""
+    """Factor G of the ramp: ``2 C`` in the source, ``1 + 8/7 C`` ours (see `tail_constant`)."""
     constant = tail_constant(slack, arrival_rate, form=form)
-    return 2 * constant if form == "source" else 1 + 93 / 80 * constant
+    return 2 * constant if form == "source" else 1 + 8 / 7 * constant
 
 
 def threshold_rounds(bad_rounds: float, slack: float, *, form: str = "ours") -> float:
-    """Rounds omega before the horizon from which the ramp counts as 1: ``4 b / slack``, ours 5/2."""
+    """Rounds omega before the horizon in which the ramp counts as 1: ``4 b / slack``, ours 2."""
     choice("form", form, _FORMS)
-    return (4.0 if form == "source" else 2.5) * bad_rounds / slack
+    return (4.0 if form == "source" else 2.0) * bad_rounds / slack
 
 
 def ramp(remaining, threshold: float, slack: float, arrival_rate: float, *, form: str = "ours"):
@@ -397,14 +409,14 @@ def ramp(remaining, threshold: float, slack: float, arrival_rate: float, *, form
     -------
     float or ndarray
         ``min(1, G exp(-c slack^2 (n - omega)))``, and 1 for ``n < omega``; c = 1/32 in the source's
-        proof, 1/8 ours.
+        proof, 1/4 ours.
 
     References
     ----------
     Lemmas 5.4 and 6.2; claim ``contextual.ramp_clean``.
     """
     constant = ramp_constant(slack, arrival_rate, form=form)
-    rate = slack**2 / (32 if form == "source" else 8)
+    rate = slack**2 / (32 if form == "source" else 4)
     beyond = np.maximum(np.asarray(remaining, dtype=float) - threshold, 0.0)
     value = np.minimum(1.0, constant * np.exp(-rate * beyond))
     return value if np.ndim(value) else float(value)
@@ -416,13 +428,13 @@ def ramp_sum(threshold: float, slack: float, arrival_rate: float, *, form: str =
     Returns
     -------
     float
-        Ours: ``omega + 3 + 8 / slack^2 (1 + log G)``. Source, Theorem 6.3:
+        Ours: ``omega + 1 + 4 / slack^2 (1 + log G)``. Source, Theorem 6.3:
         ``omega + 1 + 2 C / (1 - exp(-slack^2 / 32))``, which its proof bounds by ``128 C / slack^2``.
     """
     constant = ramp_constant(slack, arrival_rate, form=form)
     if form == "source":
         return threshold + 1 + constant / -math.expm1(-(slack**2) / 32)
-    return threshold + 3 + 8 / slack**2 * (1 + math.log(constant))
+    return threshold + 1 + 4 / slack**2 * (1 + math.log(constant))
 
 
 # Regret bounds ---------------------------------------------------------------------------------------
@@ -457,6 +469,12 @@ def _horizon(log10_horizon):
             f"log10_horizon = {log10_horizon!r}; permitted: above 0, at most {_MOST:.0f}"
         )
     return 10.0**log10_horizon
+
+
+def _pure_exploration(setting, width, log_failure, exploration):
+    """Rounds tau of pure exploration, with samples and rounds rounded up."""
+    samples = math.ceil(exploration_samples(setting, width, log_failure, exploration))
+    return math.ceil(exploration_length(setting, samples, log_failure))
 
 
 def _exploration_start(setting, log_failure, exploration, extra=0.0):
@@ -506,8 +524,7 @@ def theorem_5_5_bound(
     rate, slack = setting.arrival_rate, setting.slack
     if 2 * exploration >= slack:
         return Bound(math.inf, beta, math.inf, math.inf)
-    samples = exploration_samples(setting, beta, log_failure, exploration)
-    tau = exploration_length(setting, samples, log_failure)
+    tau = _pure_exploration(setting, beta, log_failure, exploration)
     omega = threshold_rounds(tau, slack, form="source")
     failures = math.sqrt(3)  # T sqrt(3 delta)
     start = _exploration_start(setting, log_failure, exploration, log_failure / 2)
@@ -566,8 +583,10 @@ def l1_bound(
     Returns
     -------
     Bound
-        Infinite where a condition fails (exploration rate below half the slack, T/2 beyond
-        pure exploration and what follows it).
+        ``4/T + (T/2 + 1) G exp(-c (T/2 - 2 - omega)) + (e + 2 beta sqrt(4 K / (lambda e s (T/2 -
+        tau)))) (omega + 1 + (1 + log G)/c)`` with e the exploration rate, s the second moment, G
+        `ramp_constant`, ``c = slack^2 / 4``, ``omega = 2 tau / slack``; infinite where a condition
+        fails (e below half the slack, ``T/2 - tau >= s_0``, ``T/2 - 2 >= max(omega, 1)``).
 
     References
     ----------
@@ -580,18 +599,17 @@ def l1_bound(
     rate, slack = setting.arrival_rate, setting.slack
     if 2 * exploration >= slack:
         return Bound(math.inf, beta, math.inf, math.inf)
-    samples = exploration_samples(setting, beta, log_failure, exploration)
-    tau = exploration_length(setting, samples, log_failure)
+    tau = _pure_exploration(setting, beta, log_failure, exploration)
     omega = threshold_rounds(tau, slack)
-    half = math.ceil(horizon / 2) if horizon < 2**52 else horizon / 2
     start = _exploration_start(setting, log_failure, exploration)
-    if half - tau < start or horizon / 2 - 2 < omega:
+    explored, drained = horizon / 2 - tau, horizon / 2 - 2
+    if explored < start or drained < max(omega, 1):
         return Bound(math.inf, beta, tau, omega)
     constant = ramp_constant(slack, rate)
-    early = half * constant * math.exp(-(slack**2) * (horizon / 2 - 2 - omega) / 8)
-    eigenvalue = rate * exploration * setting.second_moment * (half - tau) / (4 * setting.servers)
+    early = (horizon / 2 + 1) * constant * math.exp(-(slack**2) * (drained - omega) / 4)
+    eigenvalue = rate * exploration * setting.second_moment * explored / (4 * setting.servers)
     gap = exploration + 2 * beta / math.sqrt(eigenvalue)
-    value = 6 / horizon + early + gap * ramp_sum(omega, slack, rate)
+    value = 4 / horizon + early + gap * ramp_sum(omega, slack, rate)
     return Bound(_log10(value), beta, tau, omega)
 
 
@@ -605,11 +623,13 @@ def cqb_eta2_bound(
     log10_horizon, setting, width
         As in `theorem_5_5_bound`.
     form : {"ours", "source"}
-        Constants of the ramp: ours, or those of the source's lemmas.
+        Constants of the ramp: ours (those of the claim), or those of the source's lemmas.
 
     Returns
     -------
     Bound
+        Ours: ``T^-1/2 + 3/T + cut 2 beta sqrt(4 K / (lambda e s (T - cut - 1 - tau)))`` with ``e =
+        slack/4``, ``cut = 1 + omega + log(8/7 G sqrt(T) / c) / c`` and G, c, omega as in `l1_bound`.
         Infinite where too few rounds lie between pure exploration and the cutoff.
 
     References
@@ -621,26 +641,24 @@ def cqb_eta2_bound(
     beta = _width(horizon, setting, log_failure, width)
     rate, slack, k = setting.arrival_rate, setting.slack, setting.servers
     exploration = slack / 4
-    samples = exploration_samples(setting, beta, log_failure, exploration)
-    tau = exploration_length(setting, samples, log_failure)
+    tau = _pure_exploration(setting, beta, log_failure, exploration)
     omega = threshold_rounds(tau, slack, form=form)
     constant = ramp_constant(slack, rate, form=form)
-    if form == "source":
-        inner = constant * (64 / slack**2 + 1)
-        cut = 1 + omega + 32 / slack**2 * (math.log(inner) + math.log(horizon) / 2)
-        failures, last = 6 / horizon, cut
-    else:
-        inner = constant * 128 / (15 * slack**2)
-        cut = 1 + omega + 8 / slack**2 * (math.log(inner) + math.log(horizon) / 2)
-        failures, last = 3 / horizon, cut + 1
-    between = horizon - cut - tau
     enough = _exploration_start(setting, log_failure, exploration)
     if form == "source":
+        inner, exponent = constant * (64 / slack**2 + 1), slack**2 / 32
+        failures, rounded = 6 / horizon, 0
         enough = max(enough, horizon / 2)
+    else:
+        exponent = slack**2 / 4
+        inner = 8 / 7 * constant / exponent
+        failures, rounded = 3 / horizon, 1  # the cutoff is a whole round
+    cut = 1 + omega + (math.log(inner) + math.log(horizon) / 2) / exponent
+    between = horizon - cut - rounded - tau
     if between < enough:
         return Bound(math.inf, beta, tau, omega)
     eigenvalue = rate * exploration * setting.second_moment * between / (4 * k)
-    value = horizon**-0.5 + failures + last * 2 * beta / math.sqrt(eigenvalue)
+    value = horizon**-0.5 + failures + cut * 2 * beta / math.sqrt(eigenvalue)
     return Bound(_log10(value), beta, tau, omega)
 
 

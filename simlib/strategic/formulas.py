@@ -380,10 +380,11 @@ def fluid_clearing_rate(arrival_rates, total_service_rate):
 
 
 def uniform_expected_regret(servers, total_service_rate):
-    """Bound ``(m - 1) / mu`` on the expected regret of uniform routers against each server.
+    """Bound ``v = (m - 1) / (1 + mu - nu)`` on the expected regret of uniform routers, ``nu = mu / m``.
 
-    It holds for identical servers, for every window, every history before it and every acceptance rule
-    that treats the servers alike.
+    It holds against each of m identical servers, in absolute value, for every window, every history
+    before it and every acceptance rule that is the same at all servers; for one queue that never empties
+    it is attained in the limit of long windows.
 
     Parameters
     ----------
@@ -398,14 +399,15 @@ def uniform_expected_regret(servers, total_service_rate):
     ----------
     Ours (claim ``strategic.uniform_is_windowed_no_regret``).
     """
-    servers, total, _ = _identical(servers, total_service_rate)
-    return (servers - 1) / total
+    servers, total, rate = _identical(servers, total_service_rate)
+    return (servers - 1) / (1 + total - rate)
 
 
 def uniform_regret(window, servers, total_service_rate, error):
     """Bound on the regret of uniform routers that holds with probability ``1 - error``.
 
-    It is ``m / mu + (1 + 2 m / mu) sqrt(2 W ln(m / error))``, as in `uniform_expected_regret`.
+    It is ``v + (1 + 2 v) sqrt(2 W ln(m / error))`` with v that of `uniform_expected_regret`, in the
+    systems described there.
 
     Parameters
     ----------
@@ -418,19 +420,22 @@ def uniform_regret(window, servers, total_service_rate, error):
     Returns
     -------
     float
+
+    References
+    ----------
+    Ours (claim ``strategic.uniform_is_windowed_no_regret``).
     """
     window = positive_integer("window", window)
-    servers, total, _ = _identical(servers, total_service_rate)
-    wait = float(servers / total)
+    bias = float(uniform_expected_regret(servers, total_service_rate))
     log = math.log(servers / probability_open("error", error))
-    return wait + (1 + 2 * wait) * math.sqrt(2 * window * log)
+    return bias + (1 + 2 * bias) * math.sqrt(2 * window * log)
 
 
 def guarded_uniform_regret(period, servers, total_service_rate, error):
     """Bound on the regret of the guarded uniform router in any environment.
 
-    With probability ``1 - 2 error`` the regret of a period of W steps is at most ``threshold + m + m
-    sqrt(W ln(m / error) / 2) + 2 sqrt(m W (2 ln m + ln(2 / error))) + ln(2 / error)``, the threshold
+    With probability ``1 - 2 error`` the regret of a period of W steps is at most ``threshold + (m - 1) +
+    m sqrt(W ln(m / error) / 2) + 2 sqrt(m W (2 ln m + ln(2 / error))) + ln(2 / error)``, the threshold
     being `guard_threshold`.
 
     Parameters
@@ -455,7 +460,7 @@ def guarded_uniform_regret(period, servers, total_service_rate, error):
     period, servers = positive_integer("period", period), positive_integer("servers", servers)
     threshold = guard_threshold(period, servers, error, float(total))
     estimates = servers * math.sqrt(period * math.log(servers / error) / 2)
-    return threshold + servers + estimates + exp3_ix_regret(period, servers, error)
+    return threshold + (servers - 1) + estimates + exp3_ix_regret(period, servers, error)
 
 
 def exp3_ix_regret(period, servers, error):
