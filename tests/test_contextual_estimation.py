@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from checks import ledger
 from checks.claim import find, judge
-from checks.contextual import decaying_regret, estimation
+from checks.contextual import bad_rounds, decaying_regret, exploration
 from checks.contextual.evidence import estimation as simulated
 from checks.contextual.explicit_bounds import (
     EASY,
@@ -53,7 +53,7 @@ def middle(x):
 @pytest.mark.parametrize("name", CLAIMS)
 def test_every_claimed_number_is_visible_read_and_has_a_false_value(name):
     claim = find(f"contextual.{name}")
-    assert not {key for key in claim.claimed if f"<<{key}>>" not in claim.title + claim.statement}
+    assert claim.shown | set(claim.meaning) == set(claim.claimed)
     assert {key for one in claim.checks for key in one.parameters} == set(claim.claimed)
     wrong = {key for one in claim.checks for false in one.false for key in false}
     assert wrong == set(claim.claimed)
@@ -91,7 +91,7 @@ def test_a_lemma_is_used_with_the_numbers_it_claims(monkeypatch, claim, name, le
 
 def test_numbers_that_a_lemma_proves_beyond_its_claim_are_not_refuted():
     for failures, outcome in (("3", "proved"), ("2", "proved"), ("1.5", "proved")):
-        assert estimation.optimism_squared(failures, "4").outcome == outcome
+        assert exploration.optimism_squared(failures, "4").outcome == outcome
     for failures, outcome in (("4", "proved"), ("3.9", "proved"), ("2.9", "refuted")):
         assert decaying_regret.early_and_late_rounds(failures).outcome == outcome
 
@@ -246,7 +246,7 @@ def test_widths_are_those_of_the_simulator(form, stated):
 
 @pytest.mark.parametrize("rule", ["least known", "the same", "around"])
 def test_squared_uncertainties_in_floating_point(rule):
-    found = estimation._squared_uncertainties(3, 2, Fraction(1, 4), rule, rounds=12)
+    found = bad_rounds._squared_uncertainties(3, 2, Fraction(1, 4), rule, rounds=12)
     assert len(found) == 12
     if rule == "the same":  # (3/5, 4/5, 0) again and again, at two servers in turn
         expected = [1 / (0.25 + t // 2) for t in range(12)]
@@ -260,7 +260,7 @@ def test_binomial_probabilities():
     with precision(200):
         for n, k, p in ((10, 3, Fraction(1, 4)), (10**6, 480, Fraction(1, 2000))):
             expected = stats.binom.logpmf(k, n, float(p))
-            assert middle(estimation.log_binomial(n, k, p)) == pytest.approx(expected, rel=1e-9)
+            assert middle(exploration.log_binomial(n, k, p)) == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_tail_of_the_least_eigenvalue_in_one_dimension():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from checks.claim import all_claims, find
 from checks.methods.certified import ball, precision
-from checks.strategic import guarded, hypotheses, restarted
+from checks.strategic import expected_regret, guarded, priorities, restarted
 from checks.strategic.evidence import hypotheses as evidence
 from checks.strategic.longest_queue import longest_queue_drift
 from checks.strategic.no_less import linear_submartingale
@@ -133,20 +133,20 @@ def test_coin_for_a_period_against_the_simulator():
     # the coin is fair: the mean regret of a queue against server j, averaged over who is preferred
     mean = run.would_clear.mean(axis=0) - run.cleared.mean(axis=0)[:, None]
     fixed = mean.mean(axis=0).max()
-    found = hypotheses._coin_for_a_period(None).witness
+    found = expected_regret._coin_for_a_period(None).witness
     assert f"r = {fixed:.1f}" in found
     assert run.cleared[:, 1].sum() == 0
 
 
 def test_law_of_the_coin_has_the_mean_of_the_recursion():
-    window, chance = hypotheses._COIN_WINDOW, 1 - (1 - hypotheses._COIN_RATE) ** 2
-    accepted, _, busy = hypotheses._means_of_the_coin(window)
+    window, chance = expected_regret._COIN_WINDOW, 1 - (1 - expected_regret._COIN_RATE) ** 2
+    accepted, _, busy = expected_regret._means_of_the_coin(window)
     assert accepted == 2 + (window - 2) * chance
     # ten packets to each server; the second waits a step less for the end
-    assert busy == 10 + 9 * (1 - hypotheses._COIN_RATE)
+    assert busy == 10 + 9 * (1 - expected_regret._COIN_RATE)
     with precision(100):
         # for a small kappa the soft maximum of two equal lengths moves by half of what one moves
-        tiny = hypotheses._soft_maximum_of_a_coin(window, Fraction(1, 10**9))
+        tiny = expected_regret._soft_maximum_of_a_coin(window, Fraction(1, 10**9))
         assert float(tiny.mid()) == pytest.approx(-float(accepted) / 2, abs=1e-6)
 
 
@@ -170,7 +170,7 @@ def test_queues_that_go_up_or_down_are_a_system_without_more_regret_than_stated(
     assert regret.max() == 0.5
     assert busy.min() == busy[unused] == 0
     with precision(100):
-        value = hypotheses._soft_maximum_of_coins(n, Fraction(3, 10))
+        value = expected_regret._soft_maximum_of_coins(n, Fraction(3, 10))
     assert float(value.mid()) == pytest.approx(soft, abs=1e-12)
 
 
@@ -189,11 +189,11 @@ def test_mean_length_of_a_queue_holds_on_every_path(shape):
 @pytest.mark.parametrize(
     ("judge", "numbers"),
     [
-        (hypotheses.drift_of_the_soft_maximum, {"soft": "0.49", "room": "0.25"}),
-        (hypotheses.drift_of_the_soft_maximum, {"soft": "0", "room": "0.25"}),
-        (hypotheses.drift_of_the_soft_maximum, {"soft": "0.5", "room": "0.251"}),
-        (hypotheses.soft_maximum_of_two_kinds, {"soft": "0.3"}),
-        (hypotheses.largest_excess_of_arrivals, {"spread": "1/3"}),
+        (expected_regret.drift_of_the_soft_maximum, {"soft": "0.49", "room": "0.25"}),
+        (expected_regret.drift_of_the_soft_maximum, {"soft": "0", "room": "0.25"}),
+        (expected_regret.drift_of_the_soft_maximum, {"soft": "0.5", "room": "0.251"}),
+        (expected_regret.soft_maximum_of_two_kinds, {"soft": "0.3"}),
+        (expected_regret.largest_excess_of_arrivals, {"spread": "1/3"}),
         (restarted.assemble_the_drift, {"share": "0.5001"}),
         (restarted.assemble_the_drift, {"share": "2"}),
         (restarted.two_conditions_suffice, {"scale": "3.8"}),
@@ -207,11 +207,11 @@ def test_nearer_and_farther_false_numbers_are_refuted(judge, numbers):
 @pytest.mark.parametrize(
     ("lemma", "number", "judge"),
     [
-        (longest_queue_drift, "threshold", hypotheses.from_paths_to_the_potential),
-        (total_drift, "extra", hypotheses.from_paths_to_the_potential),
-        (total_drift, "extra", hypotheses.drift_of_the_soft_maximum),
-        (hypotheses.priority_robust, "idle", hypotheses.drift_of_the_soft_maximum),
-        (negative_drift_bound, "steps", hypotheses.every_period_or_not),
+        (longest_queue_drift, "threshold", expected_regret.from_paths_to_the_potential),
+        (total_drift, "extra", expected_regret.from_paths_to_the_potential),
+        (total_drift, "extra", expected_regret.drift_of_the_soft_maximum),
+        (priorities.priority_robust, "idle", expected_regret.drift_of_the_soft_maximum),
+        (negative_drift_bound, "steps", expected_regret.every_period_or_not),
         (negative_drift_bound, "drift", restarted.from_the_drift_to_all_times),
         (restarted.exp3ix_restarted, "leading", restarted.assemble_the_drift),
         (restarted.exp3ix_restarted, "logs", guarded.regret_in_any_environment),
@@ -301,9 +301,9 @@ def test_unlike_servers_against_the_simulator():
 @pytest.mark.parametrize(
     ("judge", "numbers"),
     [
-        (hypotheses.alone_at_an_idle_server, {"takes": "two", "idle": "just before service"}),
-        (hypotheses.rules_that_differ, {"alone": "three queues"}),
-        (hypotheses.every_period_or_not, {"when": "sometimes"}),
+        (priorities.alone_at_an_idle_server, {"takes": "two", "idle": "just before service"}),
+        (priorities.rules_that_differ, {"alone": "three queues"}),
+        (expected_regret.every_period_or_not, {"when": "sometimes"}),
         (restarted.a_late_period, {"start": "never"}),
         (restarted.from_the_drift_to_all_times, {"growth": "W"}),
         (guarded.false_alarms, {"servers": "two servers"}),
@@ -317,7 +317,7 @@ def test_an_unknown_variant_is_no_verdict(judge, numbers):
 
 @pytest.mark.parametrize("factor", ["1.25", "1.6", "1.66", "1.67", "3"])
 def test_every_factor_but_the_true_one_is_refuted(factor):
-    assert hypotheses.enough_and_needed(factor).outcome == "refuted"
+    assert priorities.enough_and_needed(factor).outcome == "refuted"
 
 
 def test_samples_that_are_no_design_decide_nothing():
@@ -329,7 +329,7 @@ def test_samples_that_are_no_design_decide_nothing():
     steps = np.array([10_000, 20_000])
     flat = {"steps": steps}
     flat |= {f"queues_3.0_{rule}": np.ones((64, 2, 4)) for rule in evidence.RULES}
-    found = hypotheses.growth_under_three_rules(flat, hypotheses.FACTOR)
+    found = priorities.growth_under_three_rules(flat, priorities.FACTOR)
     assert found.outcome == "undecided"
 
 
@@ -342,8 +342,8 @@ def test_growth_at_the_factor_itself_contradicts_nothing():
         settled = rng.integers(1, 4, (64, 20, 4))
         runs[f"queues_3.0_{rule}"] = settled
         runs[f"queues_2.667_{rule}"] = settled + (steps // 10)[:, None]
-    judge = hypotheses.growth_under_three_rules
-    assert judge(runs, hypotheses.FACTOR).outcome == "proved"
+    judge = priorities.growth_under_three_rules
+    assert judge(runs, priorities.FACTOR).outcome == "proved"
     assert judge(runs, "1.6").outcome == "refuted"
 
 

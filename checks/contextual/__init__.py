@@ -2,8 +2,11 @@
 
 from checks.contextual import switching as switching
 from checks.contextual import optimality as optimality
+from checks.contextual import deviations as deviations
 from checks.contextual import coupling as coupling
-from checks.contextual import estimation as estimation
+from checks.contextual import widths as widths
+from checks.contextual import bad_rounds as bad_rounds
+from checks.contextual import exploration as exploration
 from checks.contextual import drift as drift
 from checks.contextual import tail as tail
 from checks.contextual import ramp as ramp

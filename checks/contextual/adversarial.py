@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 from checks.claim import Claim, Source
+from checks.contextual.bad_rounds import elliptical_count
 from checks.contextual.decaying_regret import (
     grows_like,
     ramp_as_stated,
     symbols,
 )
 from checks.contextual.drift import drift
-from checks.contextual.estimation import confidence_width, elliptical_count, rounds_to
 from checks.contextual.explicit_bounds import (
     LARGEST,
     SECTION_7,
@@ -26,6 +26,7 @@ from checks.contextual.explicit_bounds import (
 from checks.contextual.instances import SOURCE
 from checks.contextual.ramp import ramp
 from checks.contextual.switching import psi_product_bound
+from checks.contextual.widths import confidence_width, rounds_to
 from checks.finding import Finding, combine, refuted, undecided
 from checks.judging import as_stated, exponential_above_line
 

@@ -8,12 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from checks.claim import Claim, Printed, Source
 from checks.contextual.drift import drift
-from checks.contextual.estimation import (
-    confidence_width,
-    exploration_length,
-    instant_gap,
-    rounds_to,
-)
 from checks.contextual.explicit_bounds import (
     EASY,
     SECTION_7,
@@ -28,10 +22,12 @@ from checks.contextual.explicit_bounds import (
     halfway_bound,
     learning,
 )
+from checks.contextual.exploration import exploration_length, instant_gap
 from checks.contextual.instances import SOURCE
 from checks.contextual.ramp import ramp, ramp_clean
 from checks.contextual.switching import psi_product_bound
 from checks.contextual.tail import disagreement_queue, queue_potential
+from checks.contextual.widths import confidence_width, rounds_to
 from checks.finding import Finding, combine, one_of, proved, refuted, undecided
 from checks.judging import as_stated, exponential_above_line
 

@@ -7,8 +7,8 @@ from functools import cache, reduce
 from typing import TYPE_CHECKING
 
 from checks.claim import Claim, Source
+from checks.contextual.deviations import one_step_loss
 from checks.contextual.instances import SOURCE
-from checks.contextual.optimality import one_step_loss
 from checks.finding import (
     Finding,
     combine,

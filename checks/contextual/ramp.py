@@ -10,9 +10,9 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from checks.claim import Claim, Source
+from checks.contextual.deviations import survival
 from checks.contextual.drift import bernoulli_moment
 from checks.contextual.instances import SOURCE
-from checks.contextual.optimality import survival
 from checks.contextual.queue_chains import Queue, laws, pair_unmerged, unmerged, unmerged_fair
 from checks.contextual.tail import disagreement_queue, limit_ball, queue_potential
 from checks.finding import (

@@ -10,7 +10,7 @@ from checks.finding import Finding, combine, decide, estimate, one_of, proved, r
 from checks.judging import as_stated, unfit
 from checks.methods.statistical import most_runs
 from checks.strategic.evidence.hypotheses import GUARD_ERROR, GUARD_SYSTEMS, guarded_router
-from checks.strategic.hypotheses import moment_of_a_bounded_step
+from checks.strategic.expected_regret import moment_of_a_bounded_step
 from checks.strategic.instances import SOURCE
 from checks.strategic.no_less import linear_submartingale
 from checks.strategic.restarted import exp3ix_restarted

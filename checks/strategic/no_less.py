@@ -684,7 +684,7 @@ def almost_every_path(step: str) -> Finding:
 
     from checks.methods.smt import implies
     from checks.methods.symbolic import identity
-    from checks.strategic.hypotheses import moment_of_a_bounded_step
+    from checks.strategic.expected_regret import moment_of_a_bounded_step
 
     alone, times = _STEPS[one_of("step", step, *_STEPS)]
     n, m, c, first, packets, full, most = z3.Reals("n m c N_1 Z b max(n,m)")

@@ -10,7 +10,7 @@ from checks.finding import REFUTED, Finding, combine, decide, one_of, proved, re
 from checks.judging import as_printed_decimal, as_stated, exponential_above_line, unfit
 from checks.methods.statistical import at_most
 from checks.strategic.evidence.hypotheses import ARRIVAL_RATES, SHAPE, restarted_regret
-from checks.strategic.hypotheses import _REGRETS, _WHEN, sufficiency_expected_regret
+from checks.strategic.expected_regret import REGRETS, WHEN, sufficiency_expected_regret
 from checks.strategic.instances import SOURCE
 from checks.strategic.potential import potential_drift
 from checks.strategic.small_systems import paths
@@ -619,7 +619,7 @@ def assemble_the_drift(share: str) -> Finding:
     bound = -margin * window + mu * (regret + arrivals) + m
     return combine(
         [
-            as_stated(sufficiency_expected_regret, regret=_REGRETS[0], spread="0.5", when=_WHEN[0]),
+            as_stated(sufficiency_expected_regret, regret=REGRETS[0], spread="0.5", when=WHEN[0]),
             as_stated(exp3ix_restarted, leading="2", start=_STARTS[0]),
             implies(model, bound <= -margin * window / 2, "bound on the drift"),
         ]

@@ -1,9 +1,9 @@
-"""What the guarantee needs and what it does not: any acceptance rule, little regret in each period."""
+"""Little regret on average, in every period, is enough."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import product
 from typing import TYPE_CHECKING
 
 from checks.claim import Claim, Source
@@ -13,7 +13,6 @@ from checks.finding import (
     combine,
     decide,
     decimal,
-    estimate,
     one_of,
     proved,
     refuted,
@@ -22,247 +21,30 @@ from checks.finding import (
 from checks.judging import as_stated, exponential_above_line, unfit
 from checks.methods.statistical import most_runs
 from checks.strategic.evidence.hypotheses import (
-    ARRIVAL_RATES,
     RULES,
-    TOTALS,
     VIOLATOR_LEARNERS,
     VIOLATOR_SYSTEMS,
     overloaded_periods,
-    priorities,
     violators,
 )
 from checks.strategic.instances import SOURCE
 from checks.strategic.longest_queue import longest_queue_drift
-from checks.strategic.no_less import tightness
 from checks.strategic.potential import potential_drift, total_drift
-from checks.strategic.sufficiency import negative_drift_bound, sufficiency
+from checks.strategic.priorities import IDLE, TAKES, priority_robust
+from checks.strategic.sufficiency import negative_drift_bound
 from checks.strategic.windows import uniform_is_windowed_no_regret
 
 if TYPE_CHECKING:
     from flint import arb
 
-# Priorities ------------------------------------------------------------------------------------------
-
-FACTOR = r"1/(1-\lambda_{\max})"
-
-priority_robust = Claim(
-    "strategic.priority_robust",
-    title="No acceptance rule breaks the guarantee, and none needs less than the factor",
-    source=Source(SOURCE, "Section 1.1, remark on priorities", provenance="stated"),
-    kind="proposition",
-    statement=r"""
-Let servers accept by any rule: one that looks at queues, servers, lengths, ages, at everything that was
-sent in the step or at the whole past, that tosses coins, or that an adversary chooses step by step. All
-that is asked is that a server with an empty buffer takes <<takes>>, and that no rule foresees arrivals
-and services that are still to come.
-
-1. In a step in which a server is idle <<idle>>, it would have accepted a packet of any queue that has
-   one. Nothing else about the rule enters the proof of sufficiency. So for learners that satisfy its
-   hypothesis under the rule an overprovisioning factor above $<<factor>>$ suffices, whatever the rule.
-2. For <<alone>> all rules are the same rule. So no rule needs less: for every
-   $\lambda_{\max}\in(0,1)$ and every factor below $<<factor>>$ one queue with enough identical servers
-   and the uniform router is unstable under each of them.
-""",
-    claimed={
-        "takes": "exactly one of the packets sent to it",
-        "idle": "just before service",
-        "factor": FACTOR,
-        "alone": "one queue",
-    },
-    meaning={
-        "takes": "what a server with an empty buffer must do",
-        "idle": "the moment of a step at which a server counts as idle",
-        "factor": "least overprovisioning that suffices for every rule",
-        "alone": "number of queues for which the rule does not matter",
-    },
-    rests_on=["strategic.sufficiency", "strategic.longest_queue_drift", "strategic.tightness"],
-    parts={
-        "step": "the step of the proof in which a rule appears",
-        "one queue": "rules that differ",
-        "factor": "the factor suffices and is needed",
-    },
-    uncovered="that the rule enters the proof of sufficiency nowhere else: the other lemmas name none",
-)
-
-_TAKES = ("exactly one of the packets sent to it", "at most one of the packets sent to it")
-_IDLE = ("just before service", "just before acceptance")
-
-
-@priority_robust.check(
-    method="smt",
-    scope="general",
-    false=[{"takes": _TAKES[1]}, {"idle": _IDLE[1]}],
-    part="step",
-)
-def alone_at_an_idle_server(takes: str, idle: str) -> Finding:
-    """Ask z3 whether any rule accepts a packet sent to an idle server; queues and rule are arbitrary.
-
-    The senders to a server are any set S of integers, the rule any function from sets to integers; where
-    something is sent to an empty buffer the packet taken is one of those sent. The server is full just
-    before service if it was before, or if S is not empty. Had queue i sent to it as well, the senders
-    would have been S and i: idle means that S is empty, so it takes the packet of i. A smaller duty, or
-    the other moment, is refuted by z3's set and rule, which is a step of two queues.
-    """
-    import z3
-
-    from checks.methods.smt import implies
-
-    integers = z3.IntSort()
-    rule = z3.Function("rule", z3.SetSort(integers), integers)
-    senders = z3.Const("senders", z3.SetSort(integers))
-    i, nobody = z3.Ints("i nobody")
-    full_before, full_after, takes_one = z3.Bools("full_before full_after takes_one")
-    with_i = z3.SetAdd(senders, i)
-    model = [
-        z3.Not(z3.IsMember(nobody, with_i)),
-        full_after == z3.Or(full_before, senders != z3.EmptySet(integers)),
-        z3.If(takes_one, z3.IsMember(rule(with_i), with_i), rule(with_i) == nobody),
-        z3.Not(full_after if one_of("idle", idle, *_IDLE) == _IDLE[0] else full_before),
-    ]
-    if one_of("takes", takes, *_TAKES) == _TAKES[0]:
-        model.append(takes_one)  # it is sent something, at least by i
-    return implies(model, rule(with_i) == i, f"a server idle {idle} takes {takes}")
-
-
-@priority_robust.check(
-    method="exact", scope="general", false={"alone": "two queues"}, part="one queue"
-)
-def rules_that_differ(alone: str) -> Finding:
-    """Enumerate all rules for a set of queues: functions from nonempty sets of senders to a sender.
-
-    Whatever a rule looks at, in a given step it is one of these functions. If there is one only, no
-    rule can do anything that another does not.
-    """
-    queues = {"one queue": (1,), "two queues": (1, 2)}[
-        one_of("alone", alone, "one queue", "two queues")
-    ]
-    sets = [s for size in range(1, len(queues) + 1) for s in combinations(queues, size)]
-    rules = list(product(*sets))
-    return decide(
-        len(rules) == 1,
-        "the only set of senders is {1}, so there is one rule",
-        f"{len(rules)} rules for the sets of senders {', '.join(map(str, sets))}: of two packets at one "
-        "server some take that of queue 1 and some that of queue 2",
-    )
-
-
-@priority_robust.check(
-    method="smt",
-    scope="general",
-    false=[{"factor": "1.4"}, {"factor": "1.7"}],
-    part="factor",
-)
-def enough_and_needed(factor: str) -> Finding:
-    """Ask z3 for both directions; another factor is judged at lambda_max = 0.4, in rationals.
-
-    *Enough*: above the factor mu (1 - lambda_max) - lambda is positive, which is all that the theorem
-    asks of the rates. *Needed*: one queue, m identical servers of total rate mu < lambda/(1 - lambda),
-    and m > lambda mu/(lambda - mu (1 - lambda)): then rho < lambda/(1 - lambda), the acceptance rate
-    rho/(1 + rho) of the backlogged uniform router is below lambda, and the queue grows.
-    """
-    import z3
-
-    from checks.methods.smt import implies
-
-    if factor != FACTOR:
-        return _factor_at_two_fifths(Fraction(factor))
-    largest, rate, mu, scale, servers, odds = z3.Reals("lambda_max lambda mu factor m rho")
-    rates = [largest > 0, largest < 1, rate >= largest, scale * (1 - largest) == 1]
-    single = [*rates, rate == largest, mu > 0, mu < scale * rate, servers > mu]
-    return combine(
-        [
-            as_stated(sufficiency, multiple="1"),
-            as_stated(tightness, clearing=r"\mu/(1+\mu-\nu)"),
-            implies([*rates, mu > scale * rate], mu * (1 - largest) - rate > 0, "margin"),
-            implies(single, rate - mu * (1 - rate) > 0, "so many servers exist"),
-            implies(
-                [
-                    *single,
-                    servers * (rate - mu * (1 - rate)) > rate * mu,
-                    odds * (1 - mu / servers) == mu,  # m odds of (mu/m)/(1 - mu/m)
-                    servers * mu > 0,
-                ],
-                odds < rate * (1 + odds),
-                "acceptance rate of one backlogged queue",
-            ),
-        ],
-        "above the factor the margin is positive; below it one queue is unstable",
-    )
-
-
-def _factor_at_two_fifths(factor: Fraction) -> Finding:
-    """A system of rates at most 0.4 between the stated factor and 5/3, stable or not by a theorem."""
-    largest = Fraction(2, 5)
-    true = 1 / (1 - largest)
-    between = (factor + true) / 2
-    mu = between * largest
-    if factor < true:
-        servers = int(largest * mu / (largest - mu * (1 - largest))) + 1
-        odds = mu / (1 - mu / servers)
-        accepted = odds / (1 + odds)
-        text = (
-            f"one queue of rate 0.4, {servers} servers, factor {decimal(between, 4)}: uniform routing "
-            f"clears {decimal(accepted, 5)} per step, under any rule"
-        )
-        return refuted(text) if accepted < largest else undecided(text)
-    margin = mu * (1 - largest) - largest
-    text = f"one queue of rate 0.4 needs less: factor {decimal(between, 4)} has margin {margin}"
-    return refuted(text) if margin > 0 else undecided(text)
-
-
-@priority_robust.check(
-    method="statistical",
-    scope="instances",
-    false={"factor": "1.4"},
-    part="factor",
-    uses=priorities,
-    alpha=5e-7,
-)
-def growth_under_three_rules(runs, factor: str) -> Finding:
-    """Decide whether the longest queue grows in the systems whose factor is above the stated one.
-
-    Four queues of rate 0.4, EXP3, factors 15/8, 5/3 (full effort only), 23/16 and 5/4; uniform, fixed
-    priority, oldest first. Growth rate over the second half of 20,000 (quick) or 1,000,000 steps (full),
-    64 runs, t interval, alpha split over the systems; a system grows if the interval lies above 0.003
-    packets per step, and does not if it lies below: a settled queue of ten packets moves by 0.001 at
-    most. Above 5/3 none grows. At 23/16 the lowest priority does, by 0.019 with a standard error of
-    0.0012 at quick effort, so that 1.4 is refuted with probability above 1 - 1e-6; this is a run of
-    EXP3, no theorem. That factors between 23/16 and 5/3 can suffice here is not judged.
-    """
-    from simlib.strategic.stability import growth_rate, stability_verdict
-
-    stated = 1 / (1 - Fraction(str(max(ARRIVAL_RATES)))) if factor == FACTOR else Fraction(factor)
-    arrivals = sum(Fraction(str(rate)) for rate in ARRIVAL_RATES)
-    names = [name for name in TOTALS if f"queues_{name}_uniform" in runs]
-    systems = [
-        (name, rule)
-        for name, rule in product(names, RULES)
-        if Fraction(TOTALS[name]).limit_denominator(100) / arrivals > stated
-    ]
-    found = []
-    for name, rule in systems:
-        label = f"growth, factor {float(TOTALS[name] / float(arrivals)):.4g}, {rule}"
-        growth = growth_rate(runs["steps"], runs[f"queues_{name}_{rule}"].max(axis=2))
-        bad = unfit(growth, priorities, label)
-        if bad:
-            found.append(bad)
-            continue
-        verdict = stability_verdict(growth, 0.003, 5e-7 / len(systems))
-        shown = estimate(verdict.growth.value, verdict.growth.low, verdict.growth.high)
-        text = f"{label}: {shown.text}, {verdict.verdict}"
-        made = {"growing": refuted, "not growing": proved, "undecided": undecided}
-        found.append(made[verdict.verdict](text, **{label: shown}))
-    return combine(found, f"{len(found)} systems above the factor, none grows")
-
-
 # Expected regret -------------------------------------------------------------------------------------
 
-_REGRETS = (
+REGRETS = (
     "the largest regret of all queues, 0 if that is negative",
     "the regret of any one queue against any one server",
     "0",
 )
-_WHEN = (
+WHEN = (
     "in every period, given all that happened before it",
     "on average, in all steps up to T for every T",
     "for no learner in particular",
@@ -298,11 +80,11 @@ arrivals and services that are still to come.
    $\sup_tE\,N_t<\infty$.
 """,
     claimed={
-        "regret": _REGRETS[0],
+        "regret": REGRETS[0],
         "spread": "0.5",
         "soft": "0.5",
         "room": "0.25",
-        "when": _WHEN[0],
+        "when": WHEN[0],
     },
     meaning={
         "regret": "what is small on average",
@@ -432,7 +214,7 @@ def _power_of_ten(n: int) -> str:
 @sufficiency_expected_regret.check(
     method="smt",
     scope="general",
-    false=[{"regret": _REGRETS[1]}, {"regret": _REGRETS[2]}],
+    false=[{"regret": REGRETS[1]}, {"regret": REGRETS[2]}],
     part="largest",
 )
 def from_paths_to_the_potential(regret: str) -> Finding:
@@ -448,8 +230,8 @@ def from_paths_to_the_potential(regret: str) -> Finding:
 
     from checks.methods.smt import implies
 
-    if one_of("regret", regret, *_REGRETS) != _REGRETS[0]:
-        return _coin_for_a_period(0 if regret == _REGRETS[2] else None)
+    if one_of("regret", regret, *REGRETS) != REGRETS[0]:
+        return _coin_for_a_period(0 if regret == REGRETS[2] else None)
     grows, arrived, window, busy, own, largest, excess, rate = z3.Reals(
         "M'-M A_i W B R_i max(R+) D lambda_max"
     )
@@ -587,7 +369,7 @@ def every_period_of_a_simulation(runs, regret: str) -> Finding:
     """
     import numpy as np
 
-    one_of("regret", regret, _REGRETS[0], "0")
+    one_of("regret", regret, REGRETS[0], "0")
     count, least = 0, None
     for rule in RULES:
         start, growth, arrived, idle, own = (
@@ -683,7 +465,7 @@ def drift_of_the_soft_maximum(soft: str, room: str) -> Finding:
     n1 = sympy.Symbol("n-1", nonnegative=True)
     return combine(
         [
-            as_stated(priority_robust, takes=_TAKES[0], idle=_IDLE[0]),
+            as_stated(priority_robust, takes=TAKES[0], idle=IDLE[0]),
             as_stated(total_drift, extra="m"),
             *_empty_steps(),
             queue,
@@ -846,7 +628,7 @@ def soft_maximum_of_two_kinds(soft: str) -> Finding:
 
 
 @sufficiency_expected_regret.check(
-    method="symbolic", scope="general", false=[{"when": _WHEN[1]}, {"when": _WHEN[2]}], part="when"
+    method="symbolic", scope="general", false=[{"when": WHEN[1]}, {"when": WHEN[2]}], part="when"
 )
 def every_period_or_not(when: str) -> Finding:
     """Conclude from a bound in every period; without it show a stable-looking system that is not.
@@ -865,7 +647,7 @@ def every_period_or_not(when: str) -> Finding:
 
     from checks.methods.symbolic import identity
 
-    if one_of("when", when, *_WHEN) == _WHEN[0]:
+    if one_of("when", when, *WHEN) == WHEN[0]:
         return combine(_stable_in_long_periods(), "long periods, long queues, bounded steps")
     rate, service, servers = Fraction(2, 5), Fraction(3, 10), 4
     total = servers * service
@@ -874,7 +656,7 @@ def every_period_or_not(when: str) -> Finding:
     if margin <= 0 or rate <= service:
         return undecided(f"{system}: not above the factor, or not overloaded")
     growth = rate - service
-    if when == _WHEN[2]:
+    if when == WHEN[2]:
         return refuted(f"{system}; all packets to one server: E N_T >= {growth} T - 1")
     k = sympy.Symbol("k", integer=True, positive=True)
     level = sympy.Symbol("k", positive=True)
@@ -985,7 +767,7 @@ def _stable_in_long_periods() -> list[Finding]:
 @sufficiency_expected_regret.check(
     method="statistical",
     scope="instances",
-    false=[{"when": _WHEN[1]}, {"when": _WHEN[2]}],
+    false=[{"when": WHEN[1]}, {"when": WHEN[2]}],
     part="when",
     uses=violators,
     alpha=1e-6,
@@ -1003,10 +785,10 @@ def learners_in_three_systems(runs, when: str) -> Finding:
     after a block, and grow with the horizon.
     """
     names = {
-        _WHEN[0]: ("restarted",),
-        _WHEN[1]: ("rare blocks",),
-        _WHEN[2]: ("UCB1", "epsilon-greedy"),
-    }[one_of("when", when, *_WHEN)]
+        WHEN[0]: ("restarted",),
+        WHEN[1]: ("rare blocks",),
+        WHEN[2]: ("UCB1", "epsilon-greedy"),
+    }[one_of("when", when, *WHEN)]
     found = []
     for system, name in product(VIOLATOR_SYSTEMS, names):
         last = runs[f"longest_{system}_{VIOLATOR_LEARNERS.index(name)}"][:, -1]
