@@ -35,8 +35,9 @@ def written(number: str, form: str) -> str:
     ----------
     number : str
     form : str
-        Empty for the number itself; ``frac`` for its fractions as TeX; ``cells`` for a list as cells of
-        a table; a number of places for a nonnegative fraction, cut off after them, in TeX.
+        Empty for the number itself; ``frac`` for its fractions as TeX; ``cells`` for a list (of lists,
+        if it has semicolons) as cells of a table; a number of places for a nonnegative fraction, cut
+        off after them, in TeX.
 
     Raises
     ------
@@ -48,7 +49,7 @@ def written(number: str, form: str) -> str:
     if form == "frac":
         return re.sub(r"(\d+)/(\d+)", r"\\tfrac{\1}{\2}", number)
     if form == "cells":
-        return " | ".join(number.split(", "))
+        return " | ".join(number.split("; " if "; " in number else ", "))
     if not re.fullmatch(r"[1-9]\d*", form):
         raise ValueError(f"form = {form!r}: must be frac, cells or a number of places")
     if number.startswith("-"):

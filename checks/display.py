@@ -71,7 +71,8 @@ def readable(text: str) -> str:
     text = re.sub(r"([_^])\{(\\?\w+)\}", r"\1\2", text)
     text = re.sub(rf"([_^]){group}", r"\1(\2)", text)
     text = re.sub(r"(?<=[a-zA-Z0-9])\\(max|min|ln|exp)\b", r" \1", text)
-    return re.sub(r"\\([a-zA-Z]+) ?", lambda match: PLAIN.get(match[1], match[0][1:]), text)
+    text = re.sub(r"\\([a-zA-Z]+) ?", lambda match: PLAIN.get(match[1], match[0][1:]), text)
+    return re.sub(r"([≤≥])(?=\S)", r"\1 ", text)
 
 
 def chapters() -> dict[str, str]:

@@ -6,8 +6,8 @@ import pytest
 import z3
 
 from checks import claim as claim_module
-from checks.claim import Claim, Printed, Source, all_claims, find, judge, verdict
-from checks.display import card, chapters, statement
+from checks.claim import Claim, Printed, Source, all_claims, find, judge, verdict, written
+from checks.display import card, chapters, readable, statement
 from checks.finding import Finding, decide, enclosure, exact, proved, refuted, undecided
 from checks.ledger import record_of, recorded
 from checks.methods import certified, smt, statistical
@@ -307,3 +307,45 @@ def test_a_card_links_to_methods_and_ledger():
     html = card("recharge.competitive_ratio").html()
     assert "how_to_read.html#method-certified" in html
     assert "ledger.html#recharge.competitive_ratio" in html
+
+
+@pytest.mark.parametrize(
+    ("number", "form", "shown"),
+    [
+        ("97/160", "", "97/160"),
+        ("-1/2, 3", "frac", r"-\tfrac{1}{2}, 3"),
+        ("0.1, 0.2", "cells", "0.1 | 0.2"),
+        ("1, 2; 3, 4", "cells", "1, 2 | 3, 4"),
+        ("2/3", "6", r"0.666666\dots"),
+    ],
+)
+def test_forms_of_a_number(number, form, shown):
+    assert written(number, form) == shown
+
+
+@pytest.mark.parametrize(("number", "form"), [("1/2", "0"), ("1/2", "table"), ("-1/3", "4")])
+def test_no_other_form(number, form):
+    with pytest.raises(ValueError, match="must"):
+        written(number, form)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        (r"\frac{2KN}\lambda+\frac{\ln(1/\delta)}{2\lambda^2}", "2KN/λ+ln(1/δ)/(2λ^2)"),
+        (r"\frac{e^{\epsilon/2}-1}{1-e^{-\epsilon^2/8}}", "(e^(ϵ/2)-1)/(1-e^(-ϵ^2/8))"),
+        (
+            r"in round $t$: E[\mathrm{gap}_{T-1}] \le m_t\,\delta_t",
+            "in round t: E[gap_(T-1)] ≤ m_t δ_t",
+        ),
+        (r"1/(1-\lambda_{\max}), 2+c\max(n,m), s\setminus i", "1/(1-λ_max), 2+c max(n,m), s∖i"),
+        ("3 < 4 packets", "3 < 4 packets"),
+    ],
+)
+def test_formulas_on_a_card_are_plain_text(text, plain):
+    assert readable(text) == plain
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_no_raw_formula_on_a_card(name):
+    assert not [text for _, text in card(name).rows() if "\\" in text or "$" in text]

@@ -66,8 +66,12 @@ def test_the_loss_of_one_step_is_used_as_stated(monkeypatch):
 @pytest.mark.parametrize(
     ("decide", "numbers", "outcome"),
     [
-        (drift.optimism_and_drift, ("(ϵ-2ε)/4", "not empty", "0.4"), "proved"),
-        (drift.optimism_and_drift, ("(ϵ-2ε)/4", "possibly empty", "-99"), "undecided"),
+        (drift.optimism_and_drift, (r"(\epsilon-2\varepsilon)/4", "not empty", "0.4"), "proved"),
+        (
+            drift.optimism_and_drift,
+            (r"(\epsilon-2\varepsilon)/4", "possibly empty", "-99"),
+            "undecided",
+        ),
         (drift.chord_and_derivative, ("1/2", "0.12", "1.5"), "proved"),
         (drift.chord_and_derivative, ("0.501", "0.1249", "1"), "undecided"),
         (tail.recursion_in_the_mean, ("1", tail.LIMIT, "0.4"), "proved"),
@@ -111,8 +115,8 @@ def test_other_numbers_are_decided_or_left_open(decide, numbers, outcome):
 @pytest.mark.parametrize(
     "decide",
     [
-        lambda: drift.optimism_and_drift("ϵ", "not empty", "1/2"),
-        lambda: drift.rounds_of_three_pairs("(ϵ-2ε)/4", "long", "1/2"),
+        lambda: drift.optimism_and_drift("epsilon", "not empty", "1/2"),
+        lambda: drift.rounds_of_three_pairs(r"(\epsilon-2\varepsilon)/4", "long", "1/2"),
         lambda: tail.recursion_in_the_mean("5/16", "2", "1/2"),
         lambda: tail.every_round_with_a_disagreement("Q"),
         lambda: ramp.exact_pairs("1", "some"),

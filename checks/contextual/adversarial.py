@@ -27,7 +27,7 @@ from checks.contextual.instances import SOURCE
 from checks.contextual.ramp import ramp
 from checks.contextual.switching import psi_product_bound
 from checks.contextual.widths import confidence_width, rounds_to
-from checks.finding import Finding, combine, refuted, undecided
+from checks.finding import Finding, combine, one_of, refuted, undecided
 from checks.judging import as_stated, exponential_above_line
 
 # Theorem 6.3 ---------------------------------------------------------------------------------------
@@ -50,11 +50,12 @@ For $T\to\infty$ that is
 $$<<leading>>\,\frac{\beta_T^2Kd\ln T}{\epsilon^{3/2}}\,(1+o(1)),$$
 which grows like $(\ln T)^{<<logs>>}$, and never falls.
 
-In the setting of Section 7 it falls below the trivial $\lambda T$, for good, at $T=10^x$ with
-$x$ = <<source_width>> for the width of the source and <<our_width>> for ours. At $T=5000$ it allows
-<<bad_rounds>> times $10^8$ bad rounds and <<jobs>> times $10^8$ jobs; from there on it is at least
-<<least>> times $10^8$ ($T$ to $10^{200}$ looked at). The ramp of `contextual.ramp_clean`, with
-$\omega'=64\beta_T^2Kd\Lambda/\epsilon^3$, gives <<clean_width>> with the width of the source.
+In the setting of Section 7 it falls below the trivial $\lambda T$, for good, at
+$T=10^{<<source_width>>}$ with the width of the source and at $10^{<<our_width>>}$ with ours ($T$ to
+$10^{200}$ looked at). At
+$T=5000$ it allows $<<bad_rounds>>\cdot10^8$ bad rounds and $<<jobs>>\cdot10^8$ jobs, and from there on
+never fewer than $<<least>>\cdot10^8$ jobs. The ramp of `contextual.ramp_clean`, with
+$\omega'=64\beta_T^2Kd\Lambda/\epsilon^3$ and the width of the source, gives $10^{<<clean_width>>}$.
 """,
     claimed={
         "errors": "8",
@@ -176,7 +177,7 @@ def squared_effects(effects: str) -> Finding:
     return combine(
         [
             as_stated(ramp, lemma_6_2="1/8", omega="4"),
-            as_stated(drift, threshold="(ϵ-2ε)/4", share="1/2"),
+            as_stated(drift, threshold=r"(\epsilon-2\varepsilon)/4", share="1/2"),
             as_stated(elliptical_count, constant="32"),
             exponential_above_line(),
             implies(
@@ -292,6 +293,9 @@ def horizons_of_theorem_6_3(
 
 # Queues without contexts ---------------------------------------------------------------------------
 
+BUSY = r"\frac\lambda\mu"
+RATIO = r"\frac{\lambda(1-\mu)}{\mu(1-\lambda)}"
+
 krishnasamy_facts = Claim(
     "contextual.krishnasamy_facts",
     title="Without contexts: bounds that we cite, and what can be checked around them",
@@ -313,19 +317,19 @@ positive $\Delta_k$. $\Psi(t)$ is the mean length under a learner less that unde
    And for every $\alpha$-consistent policy $\Psi(t)$ exceeds, on average over the classes and infinitely
    often, a constant times $(K-1)/t$.
 2. *Order.* The bound in 1 is $<<leading>>\,\frac{K\ln^3t}{\epsilon^2t}(1+o(1))$. With $\Delta=1/10$ it
-   says nothing before $t=10^x$, $x$ = <<start>>, whatever $\beta$.
+   says nothing before $t=10^{<<start>>}$, whatever $\beta$.
 3. *The best server alone.* If service comes before arrivals in a step, the length has in the long run
-   $\Pr(Q\ge b)=<<busy>>\cdot r^{b-1}$ for $b\ge1$ with $r=<<ratio>>$; if arrivals come first,
+   $\Pr(Q\ge b)=<<busy>>\,r^{b-1}$ for $b\ge1$ with $r=<<ratio>>$; if arrivals come first,
    $\Pr(Q\ge b)=r^b$.
 4. *Any learner*, if both queues start with the latter law: $T_k$ being the steps $s\le t$ in which
    server $k$ is chosen, be there a job or not,
-   $$\Psi(t)\ge\sum_k\Delta_kE[T_k]-<<relief>>\,\epsilon t.$$
+   $$\Psi(t)\ge\sum_k\Delta_kE[T_k]-\epsilon t.$$
 """,
     claimed={
         "leading": "144",
         "start": "173.7",
-        "busy": "lambda/mu",
-        "ratio": "lambda*(1-mu)/(mu*(1-lambda))",
+        "busy": BUSY,
+        "ratio": RATIO,
         "relief": "1",
     },
     meaning={
@@ -391,7 +395,7 @@ def cited_bound_for_large_times(leading: str, start: str) -> Finding:
     method="symbolic",
     scope="general",
     part="law",
-    false=[{"ratio": "lambda/mu"}, {"busy": "lambda*(1-mu)/(mu*(1-lambda))"}],
+    false=[{"ratio": BUSY}, {"busy": RATIO}],
 )
 def balance_of_the_best_server(busy: str, ratio: str) -> Finding:
     """The flow up across each level equals the flow down, in both orders of a step.
@@ -404,13 +408,10 @@ def balance_of_the_best_server(busy: str, ratio: str) -> Finding:
     from checks.methods.symbolic import identity
 
     lam, mu = sympy.symbols("lambda mu", positive=True)
-    names = {"lambda": lam, "mu": mu}
-    r, any_job = (
-        sympy.sympify(text.replace("lambda", "lam"), locals={"lam": lam, "mu": mu})
-        for text in (ratio, busy)
-    )
+    read = {BUSY: lam / mu, RATIO: lam * (1 - mu) / (mu * (1 - lam))}
+    r, any_job = read[one_of("ratio", ratio, *read)], read[one_of("busy", busy, *read)]
     up, down = lam * (1 - mu), mu * (1 - lam)
-    at = [{names["lambda"]: sympy.Rational(1, 2), names["mu"]: sympy.Rational(3, 4)}]
+    at = [{lam: sympy.Rational(1, 2), mu: sympy.Rational(3, 4)}]
     one = any_job * (1 - r)  # Pr(Q = 1), service first
     return combine(
         [

@@ -62,9 +62,13 @@ more job in $Q^+$ ($Q^-$); **S2+** (**S2-**) each has one private job, that of $
    occurs. Class <<unreached>> is not reached, and the others take <<transitions>> of the labelled steps.
 3. Point 2 on $\psi$ holds for every way to break ties, even one that differs between the queues.
 4. Start with at most $n$ jobs of $R$ different rates, and let one arrive in round $t$ and others only
-   while fewer than $n$ jobs wait in both queues together. The numbers of starts (a job set and a job to
-   try), of pairs reached after equal departures in round $t$, and of those reached after $(0,1)$ are,
-   for $R=2$ and $n=5$, $R=3$ and $n=5$, $R=4$ and $n=4$: <<pairs>>.
+   while fewer than $n$ jobs wait in both queues together. The table has the
+   numbers of starts (a job set and a job to try), of pairs reached after equal departures in round $t$,
+   and of those reached after $(0,1)$.
+
+| $R=2$, $n=5$ | $R=3$, $n=5$ | $R=4$, $n=4$ |
+| --- | --- | --- |
+| <<pairs:cells>> |
 """,
     claimed={
         "service": SERVICES[0],

@@ -196,14 +196,14 @@ $\omega=4\tau/\epsilon$ and $C_\rho=1+16/\epsilon^2$.
 *How large.* The bound falls below the trivial $\lambda T$, below ten jobs and below one job, for good,
 at $T=10^x$ with the following $x$ ($T$ from $10^4$ to $10^{200}$ looked at; $\lambda_0=1$):
 
-| | width | $\lambda T$, ten jobs, one job |
-| --- | --- | --- |
-| Section 7 of the source | source | <<source_width>> |
-| the same | ours | <<our_width>> |
-| an easy instance | ours | <<easy>> |
+| | width | $\lambda T$ | ten jobs | one job |
+| --- | --- | --- | --- | --- |
+| Section 7 of the source | source | <<source_width:cells>> |
+| the same | ours | <<our_width:cells>> |
+| an easy instance | ours | <<easy:cells>> |
 
 Section 7 has $\lambda=0.7$, $\epsilon=0.1$, $K=d=5$, $\kappa=10$ (and $\sigma_0^2=0.1$, as measured);
-there the bound at $T=5000$ is <<at_5000>> times $10^{16}$ jobs. The easy instance has $\lambda=0.3$,
+there the bound at $T=5000$ is $<<at_5000>>\cdot10^{16}$ jobs. The easy instance has $\lambda=0.3$,
 $\epsilon=0.6$, $K=2$, $d=1$, $x=\pm1$, $\kappa=100/9$.
 """,
     claimed={
@@ -522,10 +522,14 @@ $p=<<best>>$, when the bound is of order $T^{-<<power>>}(\ln T)^{<<logs>>}$. Wit
 $\varepsilon=T^{-1/2}$ it is of order $T^{-<<half>>}$, as in the source: Cauchy-Schwarz costs
 nothing there, the few explored rounds do.
 
-In the setting of Section 7 the bound falls below $\lambda T$, ten jobs and one job, for good, at
-$T=10^x$ with $x$ = <<third_source>> for $\varepsilon=T^{-1/3}$ and the width of the source,
-<<third_ours>> with our width, and <<half_source>> for $\varepsilon=T^{-1/2}$ and the width of the source
-($T$ from $10^4$ to $10^{200}$ looked at).
+In the setting of Section 7 the bound falls below the trivial $\lambda T$, below ten jobs and below one
+job, for good, at $T=10^x$ with the following $x$ ($T$ from $10^4$ to $10^{200}$ looked at):
+
+| $\varepsilon$ | width | $\lambda T$ | ten jobs | one job |
+| --- | --- | --- | --- | --- |
+| $T^{-1/3}$ | source | <<third_source:cells>> |
+| $T^{-1/3}$ | ours | <<third_ours:cells>> |
+| $T^{-1/2}$ | source | <<half_source:cells>> |
 """,
     claimed={
         "failures": "4",
@@ -591,7 +595,7 @@ def early_and_late_rounds(failures: str) -> Finding:
             as_stated(psi_product_bound, relation=r"\le"),
             as_stated(exploration_length, failures="2"),
             as_stated(instant_gap, spread="4"),
-            as_stated(drift, threshold="(ϵ-2ε)/4", share="1/2"),
+            as_stated(drift, threshold=r"(\epsilon-2\varepsilon)/4", share="1/2"),
             ramp_as_stated(),
             implies(
                 [
@@ -722,7 +726,7 @@ $\eta=<<explore>>$ until round $T_c$, and after it not at all; Assumptions 3.1 t
 $\delta=T^{-2}$, and $\beta_T$, $N$, $\tau$, $s_0$ are as in `contextual.theorem_5_5`, with $\eta$ for
 $\varepsilon$. Let $\omega=2\tau/\epsilon$, $c=\epsilon^2/4$,
 $\Gamma=1+\frac87(1+\frac{416}{75}\lambda/\epsilon)$,
-$$\mathrm{cut}=1+\omega+\frac1c\ln\Bigl(<<series>>\,\frac\Gamma c\sqrt T\Bigr),\qquad
+$$\mathrm{cut}=1+\omega+\frac1c\ln\Bigl(<<series:frac>>\,\frac\Gamma c\sqrt T\Bigr),\qquad
 T_c=\lfloor T-\mathrm{cut}\rfloor.$$
 If $T_c-\tau\ge s_0$, then
 $$R_T\le T^{-1/2}+\frac{<<failures>>}T
@@ -732,9 +736,13 @@ $$<<leading>>\,\frac{\sqrt K\,\mathrm{cut}\,\beta_T}{\sqrt{\lambda\epsilon}\,\si
 T^{-<<power>>}(1+o(1)),$$
 and $\mathrm{cut}\,\beta_T$ grows like $(\ln T)^{<<logs>>}$.
 
-In the setting of Section 7 it falls below $\lambda T$, ten jobs and one job, for good, at $T=10^x$ with
-$x$ = <<source_width>> for the width of the source and <<our_width>> for ours ($T$ from $10^4$ to
-$10^{200}$ looked at).
+In the setting of Section 7 it falls below the trivial $\lambda T$, below ten jobs and below one job, for
+good, at $T=10^x$ with the following $x$ ($T$ from $10^4$ to $10^{200}$ looked at):
+
+| width | $\lambda T$ | ten jobs | one job |
+| --- | --- | --- | --- |
+| source | <<source_width:cells>> |
+| ours | <<our_width:cells>> |
 """,
     claimed={
         "explore": _EXPLORE[0],
@@ -816,7 +824,7 @@ def before_and_after_the_cutoff(failures: str, series: str, explore: str) -> Fin
             as_stated(psi_product_bound, relation=r"\le"),
             as_stated(exploration_length, failures="2"),
             as_stated(instant_gap, spread="4"),
-            as_stated(drift, threshold="(ϵ-2ε)/4", share="1/2"),
+            as_stated(drift, threshold=r"(\epsilon-2\varepsilon)/4", share="1/2"),
             ramp_as_stated(),
             implies([slack > 0, drifts], 2 * rate < slack, "the drift allows the exploration"),
             exponential_above_line(),

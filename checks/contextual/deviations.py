@@ -56,16 +56,21 @@ service of round $t$, and $\tilde\psi(t,T)=W(s)-W(s\setminus k)$.
 
 1. *Both sides.*
    $$\begin{aligned}(1-r_{\max})^{<<power>>}\,\mathrm{gap}_t&\le E[\psi(t,T)\mid\mathcal F_t^+]\\
-   &\le<<factor>>\cdot\mathrm{gap}_t\,\tilde\psi(t,T)\le\mathrm{gap}_t.\end{aligned}$$
+   &\le\mathrm{gap}_t\,\tilde\psi(t,T)\le\mathrm{gap}_t.\end{aligned}$$
 2. $0\le\tilde\psi(t,T)\le1$, and $W(s\setminus j)\le W(s\setminus i)$ for $r_i\ge r_j$: it is better
    to be rid of a slow job.
 3. *Regret.* $<<last>>\le R_T$, and
    $$\sum_{t=1}^{T-1}(1-r_{\max})^{<<power>>}E[\mathrm{gap}_t]
    \le R_T\le\sum_{t=1}^{T-1}E[\mathrm{gap}_t].$$
 
-For the three instances of `contextual.regret_telescopes` ($r_{\max}=\tfrac9{10}$) the left sum is
-<<lower>>, the right one <<upper>>, and $E[\psi(T-1,T)]=E[\mathrm{gap}_{T-1}]$ is <<gap_1>>, <<gap_2>>
-and <<gap_3>>.
+For the three instances of `contextual.regret_telescopes`, in their order, $r_{\max}=\tfrac9{10}$, and
+$E[\psi(T-1,T)]=E[\mathrm{gap}_{T-1}]$:
+
+| | first | second | third |
+| --- | --- | --- | --- |
+| left sum | <<lower:cells>> |
+| right sum | <<upper:cells>> |
+| $E[\mathrm{gap}_{T-1}]$ | $<<gap_1:6>>$ | $<<gap_2:6>>$ | $<<gap_3:6>>$ |
 """,
     claimed={
         "power": "T-1-t",
@@ -83,6 +88,9 @@ and <<gap_3>>.
         "last": "what regret is at least",
         "lower": "lower bounds of the regret of three instances",
         "upper": "upper bounds of the regret of three instances",
+        "gap_1": "mean error of the last round, first instance",
+        "gap_2": "the same, second instance",
+        "gap_3": "the same, third instance",
     },
     rests_on=["contextual.regret_telescopes"],
     parts={
@@ -390,7 +398,7 @@ survival = Claim(
 In the setting of `contextual.greedy_is_optimal` let $V_n(u)$ be the mean length of the queue after
 $n$ rounds of $\pi^*$ from the waiting set $u$, and $H_n(u)$ the probability that it is not empty now,
 nor after any of these $n$ rounds. For every waiting set $s$ and every $i\in s$
-$$V_n(s)-V_n(s\setminus i)\ \le\ <<factor>>\cdot H_n(<<set>>).$$
+$$V_n(s)-V_n(s\setminus i)\ \le\ H_n(<<set>>).$$
 Hence, with $\mathcal X^+$ what waits at the beginning of round $t+1$ if nothing left in round $t$,
 $$\tilde\psi(t,T)\ \le\ E\bigl[H_{T-1-t}(\mathcal X^+)\bigr],$$
 whatever the ties, without a coupling. Equality for a single job and no arrivals: both sides are

@@ -12,7 +12,7 @@ from checks.finding import Finding, combine, one_of, proved, refuted, undecided
 # One good round ------------------------------------------------------------------------------------
 
 _QUEUES = ("not empty", "possibly empty")
-_THRESHOLDS = {"(ϵ-2ε)/4": 2, "(ϵ-ε)/4": 1}
+_THRESHOLDS = {r"(\epsilon-2\varepsilon)/4": 2, r"(\epsilon-\varepsilon)/4": 1}
 
 drift = Claim(
     "contextual.drift",
@@ -26,12 +26,12 @@ $\lambda+\epsilon\le1$. Of each waiting job and server the learner has an estima
 the true rate by at most a width $w$; it takes the pair with the largest sum of estimate and width.
 Only with conditional probability at most $\varepsilon$, where $0\le2\varepsilon<\epsilon$, it takes any
 other pair instead, to explore. The round is *good* if the width of the pair with the largest sum, be
-it taken or not, is at most <<threshold>>. (For CQB-Opt $\varepsilon=0$.)
+it taken or not, is at most $<<threshold>>$. (For CQB-Opt $\varepsilon=0$.)
 
 If the queue is <<queue>> and the round is good, then, given the past,
-$$E[A(t)-D(t)]\le-<<share>>\,\epsilon.$$
+$$E[A(t)-D(t)]\le-<<share:frac>>\,\epsilon.$$
 """,
-    claimed={"threshold": "(ϵ-2ε)/4", "queue": "not empty", "share": "1/2"},
+    claimed={"threshold": r"(\epsilon-2\varepsilon)/4", "queue": "not empty", "share": "1/2"},
     meaning={
         "threshold": "largest width of a good round",
         "queue": "which queues drift down",
@@ -61,7 +61,11 @@ def _empty_queue(share: Fraction) -> Finding:
 @drift.check(
     method="smt",
     scope="general",
-    false=[{"threshold": "(ϵ-ε)/4"}, {"queue": "possibly empty"}, {"share": "0.51"}],
+    false=[
+        {"threshold": r"(\epsilon-\varepsilon)/4"},
+        {"queue": "possibly empty"},
+        {"share": "0.51"},
+    ],
 )
 def optimism_and_drift(threshold: str, queue: str, share: str) -> Finding:
     """Ask z3 for a round that breaks it: rates, estimates and widths of three pairs.
@@ -95,7 +99,11 @@ def optimism_and_drift(threshold: str, queue: str, share: str) -> Finding:
 @drift.check(
     method="exact",
     scope="instances",
-    false=[{"threshold": "(ϵ-ε)/4"}, {"queue": "possibly empty"}, {"share": "0.51"}],
+    false=[
+        {"threshold": r"(\epsilon-\varepsilon)/4"},
+        {"queue": "possibly empty"},
+        {"share": "0.51"},
+    ],
 )
 def rounds_of_three_pairs(threshold: str, queue: str, share: str) -> Finding:
     """Let the learner choose among a good pair, a wide bad pair and a decoy, in exact arithmetic.
@@ -141,9 +149,9 @@ mgf_step = Claim(
     kind="lemma",
     statement=r"""
 Let $X\in\{-1,0,1\}$ be random with $E[X]\le-\epsilon/2$, where $0<\epsilon\le1$, and
-$\eta=<<tilt>>\,\epsilon$. Then
+$\eta=<<tilt:frac>>\,\epsilon$. Then
 $$E[e^{\eta X}]\le e^{-<<exponent>>\,\epsilon^2}.$$
-Whatever its mean, $E[e^{\eta X}]\le e^{<<worst>>\,\eta}$.
+Whatever its mean, $E[e^{\eta X}]\le e^{\eta}$.
 """,
     claimed={"tilt": "1/2", "exponent": "1/8", "worst": "1"},
     meaning={

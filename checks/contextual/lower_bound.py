@@ -39,19 +39,25 @@ probability $p+D$, the other with $p-D$, where $0<D<\min\{p,1-p\}$ and $p+D>\lam
 and the Assumptions 3.1 to 3.4 hold.) A policy does not know which is which. Let $\mathrm{kl}$ be the
 larger of the two divergences between bits of mean $p+D$ and $p-D$. For every policy the larger of its
 regrets in both cases is at least
-$$\begin{aligned}L_T&=<<factor>>\,\lambda D\sum_{m=0}^{T-3}(1-p-D)^m\,e^{-(T-3-m)\,\mathrm{kl}}\\
-&\ge<<factor>>\,\lambda D\,e^{-(T-3)\,\mathrm{kl}},\end{aligned}$$
+$$\begin{aligned}L_T&=<<factor:frac>>\,\lambda D\sum_{m=0}^{T-3}(1-p-D)^m\,e^{-(T-3-m)\,\mathrm{kl}}\\
+&\ge<<factor:frac>>\,\lambda D\,e^{-(T-3)\,\mathrm{kl}},\end{aligned}$$
 where
 $$\mathrm{kl}\le\frac{<<divergence>>\,D^2}{\min\{(p-D)(1-p+D),(p+D)(1-p-D)\}}.$$
 
-For every $T\ge3$, with $D=\sqrt{p(1-p)/T}/2$, the bound $L_T$ is at least $<<sum_1>>/\sqrt T$ for
-$\lambda=\frac12$, $p=\frac7{10}$ and $<<sum_2>>/\sqrt T$ for $\lambda=\frac3{10}$, $p=\frac35$.
-The simpler $\frac12\lambda De^{-(T-2)\mathrm{kl}}$, with $D=\sqrt{p(1-p)/(2T)}$, is at least
-$<<simple_1>>/\sqrt T$ and $<<simple_2>>/\sqrt T$.
+*For every horizon.* With $D=\frac12\sqrt{p(1-p)/T}$ the bound $L_T$, and with $D=\sqrt{p(1-p)/(2T)}$ the
+simpler $\frac12\lambda De^{-(T-2)\mathrm{kl}}$, are for every $T\ge3$ at least
 
-Exactly, the least that the larger regret can be for $T=3$ and $T=4$ is <<least_1>> for
-$\lambda=\frac12$, $p=\frac7{10}$, $D=\frac18$, and <<least_2>> for $\lambda=\frac3{10}$,
-$p=\frac35$, $D=\frac1{10}$.
+| $\lambda$, $p$ | $\sqrt T$ times $L_T$ | $\sqrt T$ times the simpler bound |
+| --- | --- | --- |
+| $\frac12$, $\frac7{10}$ | <<sum_1>> | <<simple_1>> |
+| $\frac3{10}$, $\frac35$ | <<sum_2>> | <<simple_2>> |
+
+*Exactly.* The least that the larger regret can be is
+
+| $\lambda$, $p$, $D$ | $T=3$ | $T=4$ |
+| --- | --- | --- |
+| $\frac12$, $\frac7{10}$, $\frac18$ | <<least_1:cells>> |
+| $\frac3{10}$, $\frac35$, $\frac1{10}$ | <<least_2:cells>> |
 """,
     claimed={
         "factor": "1/2",

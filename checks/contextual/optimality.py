@@ -260,13 +260,14 @@ $\pi^*$ serves the <<serves>>, and $Q^*$ is its queue.
 3. *Not on every path.* Under the shared uniforms of the coupling of switching queues the order can
    fail: jobs of rates $\tfrac9{10}$ and $\tfrac12$, no arrivals, $T=3$, the slow job first; this
    queue is the shorter one with probability <<shorter>>.
-4. *What is needed.* Of the hypotheses below <<dropped>> can be dropped. In each row all others hold;
-   mean costs of $\pi^*$ and of the best policy, which may idle. Unless said otherwise one job each of
-   rates $\tfrac9{10}$ and $\tfrac12$, no arrivals, and the cost is the number of jobs at the end.
+4. *What is needed.* Of the hypotheses below <<dropped>> can be dropped. In each row all others hold. The
+   last column has the mean costs of $\pi^*$ and of the best policy, which may idle. Unless said
+   otherwise there is one job each of rates $\tfrac9{10}$ and $\tfrac12$, nothing arrives, and the cost
+   is the number of jobs at the end.
 
 | dropped | system | $\pi^*$ and best |
 | --- | --- | --- |
-| preemption | rate $\tfrac1{10}$; one of rate 1 arrives in round 1; $T=3$ | <<preemption>> |
+| preemption | one job of rate $\tfrac1{10}$, one of rate 1 arrives in round 1; $T=3$ | <<preemption>> |
 | one attempt a round | two servers: $(1,\tfrac9{10})$, $(\tfrac{19}{20},0)$; one round | <<attempts>> |
 | equal costs | costs 1 and 10 of a waiting job; one round | <<costs>> |
 | constant rates | the slow job can be served in round 1 only; $T=3$ | <<rates>> |

@@ -33,7 +33,7 @@ SLOPE = Fraction(5, 16)  # a = lambda + SLOPE epsilon, of the exponential potent
 
 # A disagreement wears off --------------------------------------------------------------------------
 
-_LENGTHS = (r"nϵ ≥ q-1", r"q ≥ 1")
+_LENGTHS = (r"n\epsilon\ge q-1", r"q\ge1")
 
 disagreement_decay = Claim(
     "contextual.disagreement_decay",
@@ -44,8 +44,8 @@ disagreement_decay = Claim(
 Every job has a server at which it leaves with probability at least $\lambda+\epsilon$ (Assumption 3.4).
 In round $t$ a job leaves $Q^-$ and none leaves $Q^+$; then $q=Q^+(t+1)$, $n=T-t-1\ge1$ rounds are left,
 both queues follow $\pi^*$, and given the past arrival and departure of a round are independent. If
-<<lengths>>, then what is left of the disagreement on average is
-$$\tilde\psi(t,T)\le\exp\Bigl(-<<exponent>>\cdot\frac{(n\epsilon-(q-1))^2}n\Bigr).$$
+$<<lengths>>$, then what is left of the disagreement on average is
+$$\tilde\psi(t,T)\le\exp\Bigl(-\frac{(n\epsilon-(q-1))^2}n\Bigr).$$
 The source has $1/8$ in the exponent and a factor 2, from a two-sided bound for increments of size 2.
 """,
     claimed={"exponent": "1", "lengths": _LENGTHS[0]},
@@ -212,13 +212,13 @@ In the setting of the exponential potential, with Assumption 3.4, let $E_g\subse
 which at most $b$ of the rounds before $t$ are bad ($b=\tau$ for CQB-$\varepsilon$, the bound on
 $|B'|$ for CQB-Opt), $a\ge\lambda+\frac5{16}\epsilon$, and
 $$\omega=<<omega>>\,\frac{ab}\epsilon,\qquad \Gamma=1+\frac87C_\lambda,\qquad
-c=<<exponent>>\,\epsilon^2.$$
+c=<<exponent:frac>>\,\epsilon^2.$$
 Let $\tilde\psi(t,T)$ be what is left of a disagreement in round $t$, as in
 `contextual.psi_product_bound` (0 if nothing waits). For
 $n=T-t-1\ge\max\{\omega,1\}$
 $$E\bigl[1_{E_g}\tilde\psi(t,T)\bigr]\le\Gamma\,e^{-c\,(n-\omega)},$$
 and always $E[1_{E_g}\tilde\psi(t,T)]\le1$. Moreover
-$\Gamma\le<<additive>>+<<coefficient>>\,\lambda/\epsilon$, and
+$\Gamma\le<<additive:frac>>+<<coefficient>>\,\lambda/\epsilon$, and
 $$\sum_{n=0}^\infty\min\bigl\{1,\Gamma\,e^{-c\,(n-\omega)}\bigr\}\le
 \omega+<<rest>>+\frac{1+\ln\Gamma}c,$$
 which bounds $\sum_{t=1}^{T-1}E[1_{E_g}\tilde\psi(t,T)]$ as well. (A larger $\omega$ and a smaller $c$

@@ -61,11 +61,15 @@ failure, starts at the first, and takes $a$ with probability $\tfrac13$ if both 
 
 | $\lambda$ | share of $a$ | $T$ | at first | $R_T$ |
 | --- | --- | --- | --- | --- |
-| $7/10$ | $1/2$ | 8 | empty | <<regret_1>> |
-| $7/10$ | $1/2$ | 8 | 2 of each type | <<regret_2>> |
-| $1/2$ | $1/3$ | 10 | 1 of each type | <<regret_3>> |
+| $7/10$ | $1/2$ | 8 | empty | $<<regret_1:6>>$ |
+| $7/10$ | $1/2$ | 8 | 2 of each type | $<<regret_2:6>>$ |
+| $1/2$ | $1/3$ | 10 | 1 of each type | $<<regret_3:6>>$ |
 
-In the first row $E[\psi(t,8)]$ for $t=1,\dots,7$ is <<terms>>.
+The card has these rationals in full. The terms of the first row add up to it:
+
+| $t$ | 1 | 2 | 3 | 4 | 5 | 6 | 7 |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| $E[\psi(t,8)]$ | <<terms:cells>> |
 """,
     claimed={
         "first": "1",
@@ -80,6 +84,9 @@ In the first row $E[\psi(t,8)]$ for $t=1,\dots,7$ is <<terms>>.
     meaning={
         "first": "first term of the sum",
         "switch": "last round of the learner in the queue that switches earlier",
+        "regret_1": "regret of the first row",
+        "regret_2": "the same, second row",
+        "regret_3": "the same, third row",
         "departs": "with what the uniform is compared",
         "moment": "round at whose beginning the lengths are compared",
     },
@@ -295,8 +302,13 @@ $$\begin{aligned}E[\psi(t,T)]&<<relation>> E[\mathrm{gap}_t\,\tilde\psi(t,T)]\\
 where $m_t^2=E[\mathrm{gap}_t^2]$ and $\delta_t^2=E[\tilde\psi(t,T)]$. Hence
 $$R_T\le\sum_{t=1}^{T-1}E[\mathrm{gap}_t\,\tilde\psi(t,T)]\le\sum_{t=1}^{T-1} <<bound>>.$$
 
-For the three instances of `contextual.regret_telescopes`, whose regrets are <<regrets>>, the first
-sum is <<means>>, and the sum of $m_t\delta_t$ is <<products>>.
+For the three instances of `contextual.regret_telescopes`, in their order:
+
+| | first | second | third |
+| --- | --- | --- | --- |
+| $R_T$ | <<regrets:cells>> |
+| $\sum_tE[\mathrm{gap}_t\tilde\psi(t,T)]$ | <<means:cells>> |
+| $\sum_tm_t\delta_t$ | <<products:cells>> |
 """,
     claimed={
         "given": _GIVEN[0],

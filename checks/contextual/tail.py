@@ -44,12 +44,12 @@ be known before round $t$ whether the round is good, such that on $E_t$, if roun
 $Q(t)\ge1$, the mean of $A(t)-D(t)$ given the past is at most $-\epsilon/2$. $B(t)$ is the number of bad
 rounds among $1,\dots,t$.
 
-*Statement.* Let $\eta=\epsilon/2$ and $a\ge\lambda+<<slope>>\,\epsilon$ ($a=1$ will do, and so will the
-source's $a=1+\epsilon/4$). For every $t$
+*Statement.* Let $\eta=\epsilon/2$ and $a\ge\lambda+<<slope:frac>>\,\epsilon$ ($a=1$ will do, and so will
+the source's $a=1+\epsilon/4$). For every $t$
 $$E\bigl[1_{E_t}\,e^{\eta(Q(t)-aB(t-1))}\bigr]\le C_\lambda:=<<limit>>,$$
 so that for every real $b$
 $$\Pr\bigl(Q(t)\ge aB(t-1)+b,\ E_t\bigr)\le C_\lambda\,e^{-<<exponent>>\,\epsilon b}.$$
-Moreover $C_\lambda\le1+<<constant>>\,\lambda/\epsilon$.
+Moreover $C_\lambda\le1+<<constant:frac>>\,\lambda/\epsilon$.
 """,
     claimed={"slope": "5/16", "limit": LIMIT, "exponent": "1/2", "constant": "416/75"},
     meaning={
@@ -342,8 +342,8 @@ queue_tail = Claim(
     source=Source(SOURCE, "Appendix C.4", provenance="reconstructed"),
     kind="lemma",
     statement=r"""
-In the setting of the exponential potential let $\rho=e^{-\epsilon^2/8}$ and $a=1+<<slope>>\,\epsilon$.
-For all $t$ and $b\ge0$
+In the setting of the exponential potential let $\rho=e^{-\epsilon^2/8}$ and
+$a=1+<<slope:frac>>\,\epsilon$. For all $t$ and $b\ge0$
 $$\begin{aligned}&\Pr\bigl(Q(t)\ge aB(t-1)+b,\ E_t\bigr)\\
 &\qquad\le\Bigl(\rho^{t-1}+\frac1{1-\rho}\Bigr)e^{-<<exponent>>\,\epsilon b}\\
 &\qquad\le C_\rho\,e^{-<<exponent>>\,\epsilon b},\qquad C_\rho=1+<<constant>>/\epsilon^2.\end{aligned}$$
@@ -392,7 +392,9 @@ def recursion_of_the_source(slope: str, exponent: str) -> Finding:
     enough = Fraction(slope) >= Fraction(1, 4)
     return combine(
         [
-            as_stated(drift, threshold="(ϵ-2ε)/4", queue="not empty", share="1/2"),
+            as_stated(
+                drift, threshold=r"(\epsilon-2\varepsilon)/4", queue="not empty", share="1/2"
+            ),
             as_stated(mgf_step, tilt="1/2", exponent="1/8", worst="1"),
             identity((eta + e**2 / 8) / eta, 1 + e / 4, "a = ln(beta/rho)/eta"),
             proved() if enough else undecided(f"the source's proof needs more than {slope}"),
@@ -542,7 +544,7 @@ That is known from the past and $A(t)$ alone; the realised $Q(t+1)$, in which a 
 smaller. For every real $b$
 $$\begin{aligned}&\Pr\bigl(Q(t)+A(t)\ge aB(t-1)+b,\ E_t\bigr)\\
 &\quad\le\bigl(1+\lambda(e^{\epsilon/2}-1)\bigr)C_\lambda\,e^{-\epsilon b/2}
-\le<<factor>>\,C_\lambda\,e^{-\epsilon b/2}.\end{aligned}$$
+\le<<factor:frac>>\,C_\lambda\,e^{-\epsilon b/2}.\end{aligned}$$
 """,
     claimed={"queue": "Q(t)+A(t)", "factor": "8/7"},
     meaning={

@@ -46,21 +46,21 @@ $\|g_n(\theta)-g_n(\theta^{(1)})\|_{V_n^{-1}}$ over $\Theta$.
 
 1. $\sqrt{\det V_0/\det V_n}\,\exp(<<scale>>\,\|S_n\|^2_{V_n^{-1}})$ is a supermartingale that starts
    at 1, so with probability at least $1-\delta$, for all servers and all $n$,
-   $$\|S_n\|_{V_n^{-1}}\le<<noise>>\sqrt{\ln\tfrac{\det V_n}{\det V_0}+<<logs>>\ln\tfrac K\delta};$$
+   $$\|S_n\|_{V_n^{-1}}\le<<noise:frac>>\sqrt{\ln\tfrac{\det V_n}{\det V_0}+<<logs>>\ln\tfrac K\delta};$$
 2. $\ln(\det V_n/\det V_0)\le d\ln(1+n/(\kappa\lambda_0d))$;
 3. for every $x$ with $\|x\|\le1$
-   $$\begin{aligned}|\mu(x^\top\hat\theta_n)-\mu(x^\top\theta^*)|&\le<<transfer>>\,\kappa\,\|x\|_{V_n^{-1}}\\
+   $$\begin{aligned}|\mu(x^\top\hat\theta_n)-\mu(x^\top\theta^*)|&\le<<transfer:frac>>\,\kappa\,\|x\|_{V_n^{-1}}\\
    &\times\|S_n-\lambda_0\theta^*\|_{V_n^{-1}}.\end{aligned}$$
 
 So with probability at least $1-\delta$, for all servers, $n$ and $x$, the left side of 3 is at most
 $\beta_n\|x\|_{V_n^{-1}}$ with
-$$\begin{aligned}\beta_n&=<<lead>>\,\kappa
+$$\begin{aligned}\beta_n&=<<lead:frac>>\,\kappa
 \sqrt{d\ln\bigl(1+\tfrac n{\kappa\lambda_0d}\bigr)+<<logs>>\ln\tfrac K\delta}\\
-&\quad+<<ridge>>\,S\sqrt{\kappa\lambda_0}.\end{aligned}$$
+&\quad+<<ridge:frac>>\,S\sqrt{\kappa\lambda_0}.\end{aligned}$$
 The width of the source, its lost roots put back, is
 $\frac\kappa2\sqrt{2d\ln(1+\frac n{\kappa\lambda_0d})+\ln\frac K\delta}+\frac12\kappa S\sqrt{\lambda_0}$.
-It is <<comparison>>: for $K=d=5$, $\kappa=10$, $\lambda_0=1$, $\delta=10^{-3}$ and $n=1500$ the two
-are <<ours>> and <<source>>.
+It is <<comparison>>: for $K=d=5$, $\kappa=10$, $\lambda_0=1$, $\delta=10^{-3}$ and $n=1500$ ours is
+<<ours>>, that of the source <<source>>.
 """,
     claimed={
         "start": STARTS[0],

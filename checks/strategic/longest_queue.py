@@ -212,9 +212,13 @@ and so does $M'-M$ with $i$ a longest queue at the end. If besides $A_i\le(\lamb
 $R_i\le\delta W$ for all $i$, then, as in the source,
 $$M'-M\ \le\ \lambda_{\max}W-(W-B)+2\delta W.$$
 
-*Sharp.* One packet less is not enough: with $M=W-1$ and cyclic priorities, $(n,m,W)=(1,2,3)$, $(2,2,1)$,
-$(2,2,2)$ have <<below>> paths, and on <<failing>> of them the inequality fails for a queue that ends
-longest.
+*Sharp.* One packet less is not enough: with $M=W-1$ and cyclic priorities there are paths on which the
+inequality fails for a queue that ends longest.
+
+| $(n,m,W)$ | $(1,2,3)$ | $(2,2,1)$ | $(2,2,2)$ |
+| --- | --- | --- | --- |
+| paths | <<below:cells>> |
+| it fails on | <<failing:cells>> |
 """,
     claimed={
         "threshold": "W",

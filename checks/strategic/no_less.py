@@ -441,7 +441,7 @@ $\mu/\lambda$ below $1/(1-r)$. With $c=(1-\nu)/\mu$ and $\gamma=\lambda_1-1+c\la
    moves by at most $<<step>>$ in a step ($b$ full buffers, $Z=N+b$).
 2. If all queues do so, the queue with the largest rate grows itself: for every acceptance rule and every
    start, almost surely
-   $$\liminf_T\frac{N_{1,T}}T\ \ge\ \frac{\gamma-c(n-1)(<<collisions>>)\lambda_1/m}{1+cn},$$
+   $$\liminf_T\frac{N_{1,T}}T\ \ge\ \frac{\gamma-c\,(n-1)\cdot(<<collisions>>)\,\lambda_1/m}{1+cn},$$
    which is positive if $g>0$ and $m>(\lambda\mu+<<extra>>\lambda_1)/g$.
 3. If all queues do so, and all servers follow one acceptance rule, each by itself and without memory,
    no queue has regret on any window, in expectation and with high probability, whatever happened before.

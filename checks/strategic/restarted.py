@@ -41,7 +41,7 @@ period:
    before the draw, if $0\le\alpha_j\le\eta$;
 2. *path*: on every path and for every server $k$,
    $$\begin{aligned}&\sum_t\ell_{t,J_t}-\hat L_k\\
-   &\quad\le\ \frac{\ln m}\eta+<<second_order>>\cdot\eta\sum_t\sum_j\hat\ell_{t,j};\end{aligned}$$
+   &\quad\le\ \frac{\ln m}\eta+\eta\sum_t\sum_j\hat\ell_{t,j};\end{aligned}$$
 3. *tail*: from 1 and 2 follows, for every history $\mathcal F$ before the period and all $x>0$,
    $$\Pr\Bigl(R_i>\frac{<<logs>>\ln m+x}\eta+\eta mW+x\Bigm|\mathcal F\Bigr)
    \le<<failures>>\,e^{-x};$$
@@ -564,8 +564,12 @@ $\eta=\sqrt{K/(mW)}$, $K=2\ln m+\ln2n+1$, restarted every $W$ steps, and let ser
    $$E\,\Phi\ \le\ 2D+\frac{D^2}\alpha\ln\frac1{1-e^{-\alpha^2/(2D^2)}}.$$
    In a period $N$ grows by at most $<<growth>>$, so $E\,N_t$ is at most that much more at all times.
 
-*Table.* For $(n,\lambda_i,m,\mu)=(4,0.4,8,3)$, $(1,0.5,3,1.5)$, $(2,0.3,4,2)$ the least $W$ that the
-first condition allows is <<periods>>, and the bound on $E\,\Phi$ is <<bounds>> million.
+*Three systems.* The least $W$ that the first condition allows, and the bound on $E\,\Phi$ in millions:
+
+| $(n,\lambda_i,m,\mu)$ | $(4,0.4,8,3)$ | $(1,0.5,3,1.5)$ | $(2,0.3,4,2)$ |
+| --- | --- | --- | --- |
+| least $W$ | <<periods:cells>> |
+| bound | <<bounds:cells>> |
 """,
     claimed={
         "share": "0.5",

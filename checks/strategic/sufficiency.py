@@ -34,7 +34,7 @@ negative_drift_bound = Claim(
     statement=r"""
 A process starts at $X_0\le\beta+c$; its steps are <<steps>>, $c>0$; where $X_t>\beta$ its drift given
 the past $\mathcal F_t$ is <<drift>>, with $\alpha>0$. Then, with $k=\alpha/c^2$ and
-$\theta=\exp\bigl(-<<exponent>>\cdot(\alpha/c)^2\bigr)$,
+$\theta=\exp\bigl(-<<exponent:frac>>(\alpha/c)^2\bigr)$,
 $$E\bigl[e^{kX_{t+1}}\bigm|\mathcal F_t\bigr]\ \le\ \theta\,e^{kX_t}\quad\text{where }X_t>\beta,$$
 and at all times
 $$E[X_t]\ \le\ \beta+c+\frac{c^2}{\alpha}\ln\frac1{1-\theta}.$$
@@ -42,8 +42,13 @@ This takes the place of the theorem of Pemantle and Rosenthal that the source ci
 bounded moments $E(|X_{t+1}-X_t|^p\mid\mathcal F_t)$ of an order $p>2$ and gives no explicit constant.
 
 *Two queues.* A packet arrives with probability $\lambda$, then one is completed with probability
-$\mu=1/2$ if there is one. For $\lambda=0.3$ and $0.45$ the mean at the end of a step tends to <<means>>
-in the long run; the bound, with $\beta=0$, $c=1$, $\alpha=\mu-\lambda$, is <<bounds>>.
+$\mu=1/2$ if there is one. The mean at the end of a step in the long run, and the bound with $\beta=0$,
+$c=1$, $\alpha=\mu-\lambda$:
+
+| | $\lambda=0.3$ | $\lambda=0.45$ |
+| --- | --- | --- |
+| mean | <<means:cells>> |
+| bound | <<bounds:cells>> |
 """,
     claimed={
         "exponent": "1/2",
@@ -295,7 +300,8 @@ def _after_a_step(law: list[Fraction], arrival: Fraction, service: Fraction) -> 
 
 sufficiency = Claim(
     "strategic.sufficiency",
-    title="Service above 1/(1 - largest arrival rate) times the arrivals keeps selfish learners stable",
+    title="Service above 1/(1 - largest arrival rate) times the arrivals keeps queues stable whose "
+    "learners have little regret",
     source=Source(SOURCE, "Theorem 4.1", provenance="reconstructed"),
     statement=r"""
 There are $n$ queues with arrival rates $\lambda_i\in(0,1)$, the largest being $\lambda_{\max}$,

@@ -37,8 +37,8 @@ $$v=<<bias>>.$$
    This is sharp: for one queue that never empties, started with server $j$ free and all others full, the
    left side tends to $v$ as $W\to\infty$.
 2. The expectation of $R_{W,j}$, given what is known after each step, moves by at most $<<step>>$ in a
-   step. So for every $\eta\in(0,1)$, with conditional probability at least $1-\eta$,
-   $$R_W=\max_jR_{W,j}\le v+(<<step>>)\sqrt{2W\ln(m/\eta)}.$$
+   step. So for every $\zeta\in(0,1)$, with conditional probability at least $1-\zeta$,
+   $$R_W=\max_jR_{W,j}\le v+(<<step>>)\sqrt{2W\ln(m/\zeta)}.$$
 
 *Systems.* The largest $|E[R_{W,j}\mid\mathcal F]|$ for $W=400$, over all queues, servers and starts, is
 <<largest>> for the $(n,m,\mu)$ of $(2,2,0.6)$, $(2,3,0.9)$ and $(1,4,0.9)$, with arrival rates $1/2$ and
@@ -218,7 +218,7 @@ def martingale_of_the_regret(step: str) -> Finding:
 
     Regret so far plus the mean of the rest is a martingale, the rest is within v of 0 from every state,
     and a step of the regret is at most 1 in absolute value. Azuma's exponent at the stated deviation is
-    ln(eta/m); m servers. A smaller step is refuted by one queue at four servers of rate 9/40.
+    ln(zeta/m); m servers. A smaller step is refuted by one queue at four servers of rate 9/40.
     """
     import sympy
     import z3
@@ -233,15 +233,15 @@ def martingale_of_the_regret(step: str) -> Finding:
     change = regret + rest - before
     hypotheses = [z3.And(x >= -b, x <= b) for x, b in ((regret, 1), (rest, v), (before, v))]
     most = 1 + 2 * v
-    w, m, eta, size = sympy.symbols("W m eta v", positive=True)
-    deviation = (1 + 2 * size) * sympy.sqrt(2 * w * sympy.log(m / eta))
+    w, m, zeta, size = sympy.symbols("W m zeta v", positive=True)
+    deviation = (1 + 2 * size) * sympy.sqrt(2 * w * sympy.log(m / zeta))
     exponent = -(deviation**2) / (2 * w * (1 + 2 * size) ** 2)
     return combine(
         [
             implies(hypotheses, z3.And(change <= most, change >= -most), "a step"),
-            identity(sympy.exp(exponent), eta / m, "Azuma's bound for each server"),
+            identity(sympy.exp(exponent), zeta / m, "Azuma's bound for each server"),
         ],
-        "steps at most 1 + 2v; each of m servers exceeds the bound with probability eta/m at most",
+        "steps at most 1 + 2v; each of m servers exceeds the bound with probability zeta/m at most",
     )
 
 
@@ -356,8 +356,14 @@ There are $n$ queues and $m$ servers of rates $\mu_j<1$ with sum $\mu$.
    $N+kb$ drifts up by $\lambda-s$ or more, where $N$ counts the packets in queues, $b$ the full buffers,
    and $k=\theta/(\nu+(1-\nu)\theta)$. So for $\lambda>s$ the queues grow without bound.
 
-The exact rates with 5, 20, 100 and 400 servers are <<one>> for $(n,\mu)=(1,1)$, <<two>> for $(2,1.5)$,
-<<three>> for $(3,2.5)$ and <<four>> for $(4,3)$.
+The exact rates of point 2, by the number of servers:
+
+| $n$, $\mu$ | $m=5$ | $m=20$ | $m=100$ | $m=400$ |
+| --- | --- | --- | --- | --- |
+| 1, 1 | <<one:cells>> |
+| 2, 1.5 | <<two:cells>> |
+| 3, 2.5 | <<three:cells>> |
+| 4, 3 | <<four:cells>> |
 """,
     claimed={
         "bound": r"n\mu/(n+\mu)",
@@ -370,7 +376,7 @@ The exact rates with 5, 20, 100 and 400 servers are <<one>> for $(n,\mu)=(1,1)$,
     meaning={
         "bound": "least clearing rate of backlogged queues without regret",
         "exactly": "clearing rate of backlogged uniform queues",
-        **{name: f"clearing rates of {name} backlogged queue(s)" for name, *_ in _FOUR},
+        **{name: f"clearing rates in the row of n = {n}" for name, n, _ in _FOUR},
     },
     parts={
         "bound": "a bound for every learner",
