@@ -1,1 +1,3 @@
 """Claims about admission control of a partially observed queueing network."""
+
+from checks.admission import norton as norton
