@@ -3,8 +3,6 @@
 import itertools
 import math
 import pickle
-import sys
-import types
 from dataclasses import fields
 from fractions import Fraction
 
@@ -16,8 +14,6 @@ from scipy.optimize import minimize, minimize_scalar
 
 from benchmarks import contextual as benchmark
 from simlib.contextual import (
-    block_averages,
-    context_data,
     coupled_pairs,
     coupled_path,
     cqb_epsilon,
@@ -29,9 +25,7 @@ from simlib.contextual import (
     finite_instance,
     formulas,
     greedy,
-    instance_from_data,
     instance_of,
-    load_data,
     optimal,
     pairs_on,
     policy,
@@ -696,204 +690,6 @@ def test_adversarial_contexts():
     assert not np.array_equal(one[:50], other[:50])
     pattern = [1, 0, 0, 1] * 75
     assert draw_jobs(instance, 300, 4, arrivals=pattern).entered[:4].tolist() == [1, 4, 5, 8]
-
-
-# Data sets -------------------------------------------------------------------------------------------
-
-
-def clusters(seed=1, n=60):
-    """Three classes around three directions, as a stand-in for a data set."""
-    rng = np.random.default_rng(seed)
-    labels = np.repeat(["a", "b", "c"], n)
-    centres = np.repeat(np.array([[3.0, 0, 0], [0, 3, 0], [0, 0, 3]]), n, axis=0)
-    return centres + rng.normal(size=centres.shape), labels
-
-
-def test_contexts_of_a_table():
-    features, labels = clusters()
-    data = context_data(features, labels, name="clusters")
-    assert np.linalg.norm(data.contexts, axis=1).max() == pytest.approx(1, rel=1e-11)
-    assert np.linalg.norm(data.contexts, axis=1).max() <= 1
-    assert data.classes == ("a", "b", "c")
-    assert data.labels.tolist() == [0] * 60 + [1] * 60 + [2] * 60
-    ratio = features / data.contexts
-    assert ratio == pytest.approx(np.full_like(ratio, ratio[0, 0]))
-
-
-def test_instances_of_a_table():
-    data = context_data(*clusters())
-    literal = instance_from_data(data, 0.35)
-    found = summarise(literal)
-    assert (found.best_rate, found.random_pair_rate) == (1.0, pytest.approx(1 / 3))
-    jobs = draw_jobs(literal, 200, 1)
-    assert set(jobs.rates.ravel().tolist()) == {0.0, 1.0}
-    own = jobs.rates.argmax(axis=1)
-    rows = [np.flatnonzero((data.contexts == x).all(axis=1))[0] for x in jobs.contexts]
-    assert (data.labels[rows] == own).all()
-    # A uniform server succeeds a third of the time; whoever learns the classes does better.
-    runs = simulate_paired(literal, [uniform(), greedy()], 3000, 1)
-    assert runs.queue[0, -1] > 20
-    assert runs.queue[1, -1] < 15
-    assert runs.benchmark.queue[-1] <= 1
-
-    fitted = instance_from_data(data, 0.3, departures="fitted", slack=0.35, regularisation=0.1)
-    assert fitted.radius == pytest.approx(np.linalg.norm(fitted.parameters, axis=1).max())
-    assert 20 < fitted.contexts.shape[0] < 180
-    assert summarise(fitted).least_best_rate >= 0.65
-    for k in range(3):
-        mean = mu(data.contexts @ fitted.parameters[k])
-        gradient = data.contexts.T @ (mean - (data.labels == k)) + 0.1 * fitted.parameters[k]
-        assert abs(gradient).max() < 1e-9
-
-
-def test_block_averages():
-    images = np.arange(2 * 4 * 4).reshape(2, 4, 4)
-    assert block_averages(images, 2)[0].tolist() == [2.5, 4.5, 10.5, 12.5]
-    with pytest.raises(ValueError, match="block = 3 for images of shape"):
-        block_averages(images, 3)
-
-
-@pytest.mark.parametrize("name", ["digits", "wine", "mnist"])
-def test_without_scikit_learn_the_message_says_so(name, monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    with pytest.raises(ModuleNotFoundError, match=f"'{name}' comes .* scikit-learn, which is not"):
-        load_data(name)
-
-
-def test_data_sets_through_scikit_learn(monkeypatch):
-    """What the loader does with what scikit-learn returns, by a stand-in for it."""
-    images = np.random.default_rng(1).integers(0, 17, (20, 8, 8)).astype(float)
-    digits = types.SimpleNamespace(images=images, target=np.arange(20) % 10)
-    wine = types.SimpleNamespace(
-        data=np.array([[1.0, 5.0], [3.0, 5.0]]), target=[1, 0], target_names=["red", "white"]
-    )
-
-    def fetch_openml(name, **options):
-        if name != "mnist_784":
-            raise AssertionError(name)
-        return np.full((2, 784), 255.0), np.array(["7", "3"])
-
-    stand_in = types.SimpleNamespace(
-        load_digits=lambda: digits, load_wine=lambda: wine, fetch_openml=fetch_openml
-    )
-    monkeypatch.setitem(sys.modules, "sklearn", types.SimpleNamespace(datasets=stand_in))
-    data = load_data("digits")
-    assert data.contexts.shape == (20, 16)
-    assert len(data.classes) == 10
-    assert data.contexts[0, 0] / data.contexts[0, 1] == pytest.approx(
-        images[0, :2, :2].sum() / images[0, :2, 2:4].sum()
-    )
-    data = load_data("wine")
-    assert data.contexts[:, 0] == pytest.approx([-1, 1])
-    assert data.contexts[:, 1].tolist() == [0, 0]
-    assert data.classes == ("red", "white")
-    data = load_data("mnist")
-    assert data.contexts == pytest.approx(1 / 7)
-    assert data.labels.tolist() == [1, 0]
-
-    def offline(name, **options):
-        raise OSError("no route")
-
-    stand_in.fetch_openml = offline
-    with pytest.raises(
-        ConnectionError, match=r"'mnist' .* cannot be fetched from OpenML: no route"
-    ):
-        load_data("mnist")
-
-
-HEART = """63.0,1.0,1.0,145.0,233.0,1.0,2.0,150.0,0.0,2.3,3.0,0.0,6.0,0
-67.0,1.0,4.0,160.0,286.0,0.0,2.0,108.0,1.0,1.5,2.0,3.0,3.0,2
-67.0,1.0,4.0,120.0,229.0,0.0,2.0,129.0,1.0,2.6,2.0,2.0,7.0,1
-37.0,1.0,3.0,130.0,250.0,0.0,0.0,187.0,0.0,3.5,3.0,0.0,3.0,0
-41.0,0.0,2.0,130.0,204.0,0.0,2.0,172.0,0.0,1.4,1.0,?,3.0,0
-56.0,1.0,2.0,120.0,236.0,0.0,0.0,178.0,0.0,0.8,1.0,0.0,3.0,0
-62.0,0.0,4.0,140.0,268.0,0.0,2.0,160.0,0.0,3.6,3.0,2.0,3.0,1
-"""
-COUPON = """destination,temperature,car,age,Y
-Home,55,,21,1
-Work,80,Scooter,,0
-Work,80,,50plus,0
-Home,30,,21,1
-"""
-
-
-def test_files_of_the_source(tmp_path):
-    """The two files' formats on a few rows (made up for Coupon, the first ones for Heart Disease)."""
-    file = tmp_path / "heart.csv"
-    file.write_text(HEART)
-    data = load_data("heart disease", path=file)
-    # Six numbers; of the seven categories 2, 4, 2, 2, 2, 3 and 3 values occur in complete rows.
-    assert data.contexts.shape == (4000, 24)
-    assert data.classes == ("0", "1", "2")
-    # Two classes are filled up to three rows, the third has one row and cannot be.
-    shares = np.bincount(data.labels) / 4000
-    assert shares == pytest.approx([3 / 7, 3 / 7, 1 / 7], abs=0.04)
-    points = np.unique(data.contexts[data.labels == 1], axis=0)
-    assert len(points) == 3
-    # The new one lies between the two that there were.
-    sides = sorted(np.linalg.norm(a - b) for a, b in itertools.combinations(points, 2))
-    assert sides[0] + sides[1] == pytest.approx(sides[2])
-    assert load_data("heart disease", path=file).contexts.tolist() == data.contexts.tolist()
-
-    file = tmp_path / "coupon.csv"
-    file.write_text(COUPON)
-    data = load_data("coupon", path=file)
-    # Home, Work, temperature, 21, 50plus; the row without an age is dropped, the column car too.
-    assert data.contexts.shape == (4000, 5)
-    assert len(np.unique(data.contexts, axis=0)) == 3
-    assert data.classes == ("0", "1")
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (
-            lambda p: load_data("letters"),
-            ValueError,
-            "name = 'letters' is unknown; permitted: .*mnist",
-        ),
-        (lambda p: load_data("digits", path=p), ValueError, "path = .* for 'digits'"),
-        (lambda p: load_data("coupon", path=p / "no"), ValueError, "cannot be read"),
-        (lambda p: load_data("coupon", path=p / "bad"), ValueError, "no column Y"),
-        (lambda p: load_data("heart disease", path=p / "bad"), ValueError, "row 0 .* 2 entries"),
-        (lambda p: context_data([[1.0]], [1]), ValueError, "labels are all 1"),
-        (lambda p: context_data([[1.0], [np.nan]], [1, 2]), ValueError, r"features\[1, 0\] = nan"),
-        (lambda p: context_data([[1.0], [2.0]], [1]), ValueError, r"shape \(2, 1\) and labels"),
-        (lambda p: context_data([["a"]], [1]), ValueError, "features are not numeric"),
-        (lambda p: context_data([[0.0], [0.0]], [1, 2]), ValueError, "all zero"),
-        (lambda p: instance_from_data(3, 0.5), ValueError, "data = 3"),
-        (lambda p: from_clusters(departures="x"), ValueError, "departures = 'x'"),
-        (lambda p: from_clusters(slack=0.1), ValueError, "slack = 0.1; .*'label'"),
-        (
-            lambda p: from_clusters(departures="fitted", slack=0.64, regularisation=99),
-            ValueError,
-            "no context satisfies Assumption 3.4",
-        ),
-    ],
-)
-def test_bad_data_are_named(call, error, message, tmp_path):
-    (tmp_path / "bad").write_text("a,b\n")
-    with pytest.raises(error, match=message):
-        call(tmp_path)
-
-
-def from_clusters(**options):
-    return instance_from_data(context_data(*clusters()), 0.35, **options)
-
-
-def test_without_a_network_the_message_says_so(monkeypatch):
-    def offline(address, timeout):
-        raise OSError("no route")
-
-    monkeypatch.setattr("urllib.request.urlopen", offline)
-    with pytest.raises(ConnectionError, match=r"'coupon' .*csv \(or give path=\): no route"):
-        load_data("coupon")
-
-
-def test_contexts_of_ones_own_need_logistic_rates():
-    literal = from_clusters()
-    with pytest.raises(ValueError, match="contexts and start cannot be given"):
-        simulate(literal, greedy(), 10, 1, contexts=[[0.1, 0, 0]] * 10)
 
 
 # Formulas --------------------------------------------------------------------------------------------

@@ -8,18 +8,24 @@ say how a class label yields a departure. We have two answers, both ours (`insta
   five, 0.5 for two) are at or a little above it, which makes this the likelier reading. The logistic
   model is then wrong, and no assumption of the theory is claimed;
 * "fitted": server k has the parameter of a regularised logistic regression of "is of class k" on the
-  features, and the model is right.
+  features, and the model is right. It has no constant term, as the theory's model has none: a row of
+  zeros, which is the mean row of a standardised table, has rate 1/2 at every server.
 
 Contexts are features divided by the largest norm of a row, so that Assumption 3.1 holds.
 
 The data sets come from elsewhere. "digits", "iris", "wine" and "breast cancer" are shipped with
-scikit-learn; "mnist" is fetched from OpenML by scikit-learn; "heart disease" and "coupon" are files of
-the UCI repository, read from a local copy or from the network.
+scikit-learn; "mnist" is fetched from OpenML by scikit-learn, which keeps a copy in its data folder;
+"heart disease" and "coupon" are files of the UCI repository. These three can be read from local files.
 """
 
 import csv
+import http.client
+import importlib.util
 import io
+import math
 import urllib.request
+import warnings
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +33,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from simlib import arguments
 from simlib.contextual.formulas import radius_of_kappa
@@ -41,11 +48,16 @@ _SHIPPED = {
     "iris": "load_iris",
     "wine": "load_wine",
 }
+_UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
 _ADDRESSES = {
-    "coupon": "https://archive.ics.uci.edu/ml/machine-learning-databases/00603/"
-    "in-vehicle-coupon-recommendation.csv",
-    "heart disease": "https://archive.ics.uci.edu/ml/machine-learning-databases/heart-disease/"
-    "processed.cleveland.data",
+    "coupon": _UCI + "00603/in-vehicle-coupon-recommendation.csv",
+    "heart disease": _UCI + "heart-disease/processed.cleveland.data",
+}
+#: Files of the source's data sets, as `load_data` reads them from a path.
+_FILES = {
+    "coupon": "in-vehicle-coupon-recommendation.csv",
+    "heart disease": "processed.cleveland.data",
+    "mnist": "mnist.npz",
 }
 #: Columns of the file of Heart Disease, which has no header; categories are marked.
 _HEART = [
@@ -97,7 +109,7 @@ def context_data(features: Any, labels: Any, *, name: str = "data") -> ContextDa
     features : array_like, shape (n, d)
         Finite numbers, not all zero.
     labels : sequence of length n
-        Class of each row; at least two different ones.
+        Class of each row, all numbers or all text; at least two different ones.
     name : str
 
     Returns
@@ -108,7 +120,7 @@ def context_data(features: Any, labels: Any, *, name: str = "data") -> ContextDa
     Raises
     ------
     ValueError
-        If the shapes differ, or a feature is not finite.
+        If the shapes do not fit, a feature is not finite, or labels cannot be sorted.
     """
     try:
         table = np.array(features, dtype=np.float64)
@@ -123,12 +135,17 @@ def context_data(features: Any, labels: Any, *, name: str = "data") -> ContextDa
     if bad.size:
         i, a = bad[0].tolist()
         raise ValueError(f"features[{i}, {a}] = {table[i, a]}; permitted: finite numbers")
-    classes, numbers = np.unique(labels, return_inverse=True)
+    try:
+        classes, numbers = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise ValueError("labels are of mixed kinds; permitted: all numbers or all text") from None
     if classes.size < 2:
         raise ValueError(f"labels are all {classes[0]}; permitted: at least two classes")
-    longest = np.sqrt((table**2).sum(axis=1)).max()
-    if longest == 0:
+    largest = np.abs(table).max()
+    if largest == 0:
         raise ValueError("features are all zero; permitted: at least one other row")
+    table /= largest  # so that squares neither overflow nor vanish
+    longest = np.sqrt((table**2).sum(axis=1)).max()
     # A little more, so that rounding leaves no norm above 1.
     contexts = table / (longest * (1 + 1e-12))
     return ContextData(name, contexts, numbers.astype(np.int64), tuple(str(one) for one in classes))
@@ -176,12 +193,14 @@ def load_data(name: str, *, path: Any = None, seed: Any = 0) -> ContextData:
     name : str
         "digits" (8 x 8 images, averaged over 2 x 2 blocks: the stand-in for MNIST), "iris", "wine",
         "breast cancer" (standardised): shipped with scikit-learn. "mnist" (4 x 4 blocks), "heart
-        disease" (complete rows, categories as indicators, numbers standardised, classes balanced by
-        synthetic minority oversampling, 4000 draws) and "coupon" (the same without balancing; the
-        column "car", which is missing in nearly every row, is dropped): the source's own.
+        disease" (complete rows, categories as indicators, numbers standardised, classes of two rows
+        or more balanced by synthetic minority oversampling, 4000 draws) and "coupon" (the same
+        without balancing; the column "car", which is missing in nearly every row, is dropped): the
+        source's own.
     path : path, optional
-        Local copy of the file of "heart disease" (processed.cleveland.data) or "coupon"
-        (in-vehicle-coupon-recommendation.csv); by default it is read from the network.
+        Local file of "heart disease" (processed.cleveland.data), "coupon"
+        (in-vehicle-coupon-recommendation.csv) or "mnist" (mnist.npz, as Keras distributes it: images
+        ``x_train``, ``x_test`` and labels ``y_train``, ``y_test``). By default the network is asked.
     seed : int or numpy.random.SeedSequence
         Of the oversampling and the draws.
 
@@ -196,15 +215,22 @@ def load_data(name: str, *, path: Any = None, seed: Any = 0) -> ContextData:
     ModuleNotFoundError
         If scikit-learn is needed and not installed.
     ConnectionError
-        If the data set is not on this machine and cannot be fetched.
+        If the data set is not on this machine and cannot be fetched; the message names what was tried
+        and the file to get by other means.
+
+    Notes
+    -----
+    The source counts 120 features of "coupon" and does not say of which columns. Categories are here
+    the columns with an entry that is no number. Fetching "mnist" is slow and takes much memory where
+    pandas is not installed, which scikit-learn uses to read it.
 
     References
     ----------
     Appendix A, "Real-world dataset".
     """
-    arguments.choice("name", name, (*_SHIPPED, *_ADDRESSES, "mnist"))
+    arguments.choice("name", name, (*_SHIPPED, *_FILES))
     rng = np.random.default_rng(as_seed_sequence(seed))
-    if path is not None and name not in _ADDRESSES:
+    if path is not None and name not in _FILES:
         raise ValueError(f"path = {path!r} for {name!r}; permitted: None, as it is no file")
     if name in _SHIPPED:
         found = getattr(_scikit_learn(name), _SHIPPED[name])()
@@ -213,13 +239,8 @@ def load_data(name: str, *, path: Any = None, seed: Any = 0) -> ContextData:
         labels = np.asarray(found.target_names)[found.target]
         return context_data(_standardised(found.data), labels, name=name)
     if name == "mnist":
-        fetch = _scikit_learn(name).fetch_openml
-        try:
-            pixels, labels = fetch("mnist_784", version=1, return_X_y=True, as_frame=False)
-        except OSError as error:
-            raise _unreachable(name, "OpenML", error) from None
-        images = np.asarray(pixels).reshape(-1, 28, 28) / 255
-        return context_data(block_averages(images, 4), labels, name=name)
+        images, labels = _fetched_mnist() if path is None else _read_mnist(path)
+        return context_data(block_averages(images / 255, 4), labels, name=name)
     rows = list(csv.reader(io.StringIO(_text(name, path))))
     return _heart_disease(rows, rng) if name == "heart disease" else _coupon(rows, rng)
 
@@ -237,42 +258,120 @@ def _scikit_learn(name: str):
 
 def _unreachable(name: str, where: str, error: Exception) -> ConnectionError:
     return ConnectionError(
-        f"data set {name!r} is not on this machine and cannot be fetched from {where}: {error}. Is "
-        f"there a network? Arrays of your own go to simlib.contextual.context_data(...)."
+        f"data set {name!r} is not on this machine and cannot be fetched from {where} "
+        f"({type(error).__name__}: {error}). If there is no network, get {_FILES[name]} by other "
+        f"means and call load_data({name!r}, path='.../{_FILES[name]}'). Arrays of your own go to "
+        f"context_data(...)."
     )
+
+
+def _fetched_mnist():
+    """Return images, shape (n, 28, 28), and labels from OpenML or scikit-learn's copy."""
+    fetch = _scikit_learn("mnist").fetch_openml
+    # The faster parser, if it is there: by default scikit-learn fails without pandas.
+    parser = "pandas" if importlib.util.find_spec("pandas") else "liac-arff"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of every attempt that failed
+            options = {"return_X_y": True, "as_frame": False, "parser": parser, "n_retries": 1}
+            pixels, labels = fetch("mnist_784", version=1, **options)
+    # A damaged answer is a ValueError (no JSON, a wrong checksum), a KeyError or an HTTPException.
+    except (OSError, ValueError, KeyError, EOFError, http.client.HTTPException) as error:
+        raise _unreachable("mnist", "OpenML", error) from None
+    pixels = np.asarray(pixels, dtype=np.float64)
+    if pixels.ndim != 2 or pixels.shape[1] != 784:
+        raise ValueError(
+            f"data set 'mnist': OpenML's table has shape {pixels.shape}; permitted: (n, 784)"
+        )
+    return pixels.reshape(-1, 28, 28), labels
+
+
+def _read_mnist(path: Any):
+    """Return images, shape (n, 28, 28), and labels from a file."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            images = np.concatenate([stored["x_train"], stored["x_test"]])
+            labels = np.concatenate([stored["y_train"], stored["y_test"]])
+    except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"path = {str(path)!r} cannot be read: {error}; permitted: an npz file with arrays "
+            f"x_train, x_test, y_train and y_test"
+        ) from None
+    if images.ndim != 3 or images.shape[1:] != (28, 28):
+        raise ValueError(
+            f"path = {str(path)!r}: images have shape {images.shape}; permitted: (n, 28, 28)"
+        )
+    return images, labels
 
 
 def _text(name: str, path: Any) -> str:
     """Return the text of a file of the UCI repository."""
     if path is not None:
         try:
-            return Path(path).read_text(encoding="utf-8")
+            return Path(path).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise ValueError(f"path = {str(path)!r} cannot be read: {error}") from None
     try:
         with urllib.request.urlopen(_ADDRESSES[name], timeout=30) as answer:
-            return answer.read().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise _unreachable(name, f"{_ADDRESSES[name]} (or give path=)", error) from None
+            return answer.read().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError, http.client.HTTPException) as error:
+        raise _unreachable(name, _ADDRESSES[name], error) from None
 
 
-def _standardised(table) -> NDArray[np.float64]:
+def _standardised(table: NDArray[np.float64]) -> NDArray[np.float64]:
     """Subtract the mean of each column and divide by its standard deviation, if it has one."""
-    table = np.asarray(table, dtype=np.float64)
     spread = table.std(axis=0)
     return (table - table.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 
-def _encoded(rows: Sequence[Sequence[str]], categories: Sequence[bool]) -> NDArray[np.float64]:
-    """Indicators of the categories, and standardised numbers."""
+def _encoded(name: str, table: dict[str, Sequence[str]], categories) -> NDArray[np.float64]:
+    """Indicators of the categories, and standardised numbers.
+
+    Parameters
+    ----------
+    name : str
+        Of the data set, for messages.
+    table : dict
+        Entries of each column.
+    categories : container of str
+        Columns that are categories.
+    """
     columns = []
-    for values, category in zip(zip(*rows, strict=True), categories, strict=True):
-        if category:
+    for column, values in table.items():
+        if column in categories:
             kinds = sorted(set(values))
             columns += [[float(value == kind) for value in values] for kind in kinds]
         else:
-            columns.append(_standardised(np.array([values], dtype=np.float64).T)[:, 0])
+            columns.append(_standardised(_numbers(name, column, values)))
     return np.array(columns).T
+
+
+def _numbers(name: str, column: str, values: Sequence[str]) -> NDArray[np.float64]:
+    for value in values:
+        if not _is_finite_number(value):
+            raise ValueError(
+                f"data set {name!r}: column {column!r} has an entry {value!r}; permitted: finite "
+                f"numbers"
+            )
+    return np.array(values, dtype=np.float64)
+
+
+def _is_finite_number(value: str) -> bool:
+    try:
+        return math.isfinite(float(value))
+    except ValueError:
+        return False
+
+
+def _classes(name: str, column: str, values: Sequence[str], count: int) -> NDArray[np.int64]:
+    numbers = _numbers(name, column, values)
+    bad = np.flatnonzero(~np.isin(numbers, np.arange(count)))
+    if bad.size:
+        raise ValueError(
+            f"data set {name!r}: column {column!r} has an entry {values[int(bad[0])]!r}; permitted: "
+            f"integers from 0 to {count - 1}"
+        )
+    return numbers.astype(np.int64)
 
 
 def _complete(name: str, rows, columns: int, missing: str):
@@ -290,35 +389,35 @@ def _complete(name: str, rows, columns: int, missing: str):
 
 
 def _heart_disease(rows, rng) -> ContextData:
-    complete = _complete("heart disease", rows, len(_HEART) + 1, "?")
-    table = _encoded([row[:-1] for row in complete], [column.endswith("*") for column in _HEART])
-    labels = np.array([int(float(row[-1])) for row in complete])
-    table, labels = _oversampled(table, labels, rng)
+    name = "heart disease"
+    complete = _complete(name, rows, len(_HEART) + 1, "?")
+    *columns, target = zip(*complete, strict=True)
+    table = dict(zip(_HEART, columns, strict=True))
+    features = _encoded(name, table, {column for column in _HEART if column.endswith("*")})
+    labels = _classes(name, "num", target, 5)
+    features, labels = _oversampled(features, labels, rng)
     drawn = rng.integers(0, labels.size, _SAMPLES)
-    return context_data(table[drawn], labels[drawn], name="heart disease")
+    return context_data(features[drawn], labels[drawn], name=name)
 
 
 def _coupon(rows, rng) -> ContextData:
+    name = "coupon"
     header, *rows = rows or [[]]
     if "Y" not in header:
-        raise ValueError("data set 'coupon': the file's first row names no column Y")
-    kept = [i for i, column in enumerate(header) if column not in (_DROPPED, "Y")]
-    target = header.index("Y")
-    wide = [[*(row[i] for i in kept), row[target]] for row in rows if len(row) == len(header)]
-    complete = _complete("coupon", wide, len(kept) + 1, "")
-    features = [row[:-1] for row in complete]
-    table = _encoded(features, [not _numeric(values) for values in zip(*features, strict=True)])
-    labels = np.array([int(row[-1]) for row in complete])
+        raise ValueError(f"data set {name!r}: the file's first row names no column Y")
+    # Dropped before incomplete rows are.
+    dropped = {i for i, column in enumerate(header) if column == _DROPPED}
+    rows = [["-" if i in dropped else cell for i, cell in enumerate(row)] for row in rows]
+    complete = _complete(name, rows, len(header), "")
+    table = dict(zip(header, zip(*complete, strict=True), strict=True))
+    table.pop(_DROPPED, None)
+    labels = _classes(name, "Y", table.pop("Y"), 2)
+    categories = {
+        column for column, values in table.items() if not all(map(_is_finite_number, values))
+    }
     drawn = rng.integers(0, labels.size, _SAMPLES)
-    return context_data(table[drawn], labels[drawn], name="coupon")
-
-
-def _numeric(values: Sequence[str]) -> bool:
-    try:
-        [float(value) for value in values]
-    except ValueError:
-        return False
-    return True
+    features = _encoded(name, table, categories)[drawn]
+    return context_data(features, labels[drawn], name=name)
 
 
 def _oversampled(table, labels, rng, neighbours: int = 5):
@@ -367,7 +466,7 @@ def instance_from_data(
         With "fitted": keep only the contexts for which some server has rate ``arrival_rate + slack``
         (Assumption 3.4). Not permitted with "label".
     regularisation : float
-        Of the logistic regression of "fitted", above 0.
+        Of the logistic regression of "fitted", above 0; "label" has no use for it.
     radius : float, optional
         S of the learners; by default the largest norm of a fitted parameter, and with "label" the norm
         for which kappa = 10.
@@ -380,12 +479,14 @@ def instance_from_data(
     Raises
     ------
     ValueError
-        If an argument is out of range, or no context satisfies Assumption 3.4.
+        If an argument is out of range, the regularisation is too small for the regression to be
+        solved, or no context satisfies Assumption 3.4.
     """
     if not isinstance(data, ContextData):
         raise ValueError(f"data = {data!r}; permitted: ContextData, made by context_data(...)")
     arguments.choice("departures", departures, ("label", "fitted"))
     arrival_rate = arguments.probability_open("arrival_rate", arrival_rate)
+    ridge = arguments.positive_real("regularisation", regularisation)
     k = len(data.classes)
     if departures == "label":
         if slack is not None:
@@ -405,7 +506,6 @@ def instance_from_data(
             np.full(n, 1.0 / n),
             np.ascontiguousarray(np.eye(k)[data.labels]),
         )
-    ridge = arguments.positive_real("regularisation", regularisation)
     parameters = np.array([_regression(data.contexts, data.labels == j, ridge) for j in range(k)])
     contexts = data.contexts
     if slack is not None:
@@ -425,11 +525,14 @@ def _regression(x, y, ridge) -> NDArray[np.float64]:
     """Regularised logistic regression by Newton's method with shortened steps (see estimation)."""
     theta = np.zeros(x.shape[1])
     for _ in range(200):
-        mean = 1 / (1 + np.exp(-x @ theta))
+        mean = expit(x @ theta)
         hessian = (x * (mean * (1 - mean))[:, None]).T @ x + ridge * np.eye(theta.size)
         step = np.linalg.solve(hessian, x.T @ (mean - y) + ridge * theta)
         length = float(np.linalg.norm(step))
         theta -= step * (np.log1p(length) / length if length > 0.1 else 1.0)
-        if length < 1e-9:
-            break
-    return theta
+        if length < 1e-9 * max(1.0, float(np.linalg.norm(theta))):
+            return theta
+    raise ValueError(
+        f"regularisation = {ridge!r}: 200 Newton steps did not solve the logistic regression; "
+        f"permitted: a larger regularisation"
+    )
