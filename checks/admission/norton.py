@@ -484,3 +484,223 @@ def policies_that_see_more(state_gaps: str, memory_gap: str) -> Finding:
             )
         )
     return combine(found)
+
+
+# The number of jobs is not Markov ---------------------------------------------------------------
+
+total_not_markov = Claim(
+    "admission.total_not_markov",
+    title="The number of jobs has the law of a birth-death chain, but it is not Markov",
+    source=Source(SOURCE, "Section 4", provenance="ours"),
+    kind="proposition",
+    statement=r"""
+In the setting of `admission.norton_sum_policy`, let the network be stationary under a policy that sees
+the number of jobs. Jobs leave at rate $e(x)=\sum_i\mu_i(x_i)L_{i0}$ in state $x$.
+
+1. Given $s$ jobs the mean of $e$ is $\mu(s)$. Just after a departure that leaves $s$ jobs behind it is
+   $\mu(<<left_behind>>)$ as well: the departure tells nothing but $s$.
+2. Just after an admitted arrival that makes $s$ jobs the mean of $e$ is
+   $$\mu(<<met>>)+\sum_ja_jL_{j0}\,E\big[\mu_j(X_j+1)-\mu_j(X_j)\,\big|\,|X|=s-1\big].$$
+   If no station both takes arrivals and lets jobs go, as in a tandem, that is $\mu(<<met>>)$. In three
+   tiers of single queues it is the exit rate of a busy first tier, whatever $s$.
+
+*Example.* In the three tiers of `admission.norton_sum_policy` the mean exit rate with 1, ..., 5 jobs is
+<<given:frac>>; just after an arrival that makes so many jobs it is <<after_arrival:frac>>. So the number
+of jobs is not a Markov process: with one job in the network, how it came to be one tells how soon it
+leaves.
+""",
+    claimed={
+        "left_behind": "s",
+        "met": "s-1",
+        "given": "6/19, 114/265, 318/671, 1830/3731, 2706/5449",
+        "after_arrival": "1/2, 1/2, 1/2, 1/2, 1/2",
+    },
+    meaning={
+        "left_behind": "jobs whose exit rate is the mean one just after a departure",
+        "met": "jobs that an arrival meets if it makes s",
+    },
+    parts={
+        "departure": "what a departure tells",
+        "arrival": "what an arrival tells",
+        "example": "the numbers of the example",
+    },
+    rests_on=["admission.norton_sum_policy"],
+)
+
+
+_MOMENTS = ("given", "departure", "arrival")
+
+
+@cache
+def _exit_rates(name: str) -> dict[str, tuple[Fraction, ...]]:
+    """Mean exit rates of a named network under "randomised", from the solved balance equations.
+
+    Returns
+    -------
+    dict
+        ``given``, ``departure``, ``arrival``: means at s = 1, ..., S (after a departure to S - 1).
+    """
+    from simlib.admission.chain import exit_rates
+
+    named = next(one for one in named_networks() if one.name == name)
+    network, limit = named.network, named.limit
+    law = solved(name, "randomised")
+
+    def leaves(x):
+        return sum(network.station_rate(i, k) * network.exit[i] for i, k in enumerate(x) if k)
+
+    sums = {kind: [[Fraction(0)] * 2 for _ in range(limit + 1)] for kind in _MOMENTS}
+
+    def count(kind, x, weight):
+        at = sums[kind][sum(x)]
+        at[0] += weight
+        at[1] += weight * leaves(x)
+
+    for x, p in law.items():
+        count("given", x, p)
+        for i in range(network.stations):
+            if x[i]:
+                rate = network.station_rate(i, x[i]) * network.exit[i]
+                count("departure", (*x[:i], x[i] - 1, *x[i + 1 :]), p * rate)
+            if sum(x) < limit:  # of those with s jobs all are admitted with the same probability
+                count("arrival", (*x[:i], x[i] + 1, *x[i + 1 :]), p * network.external[i])
+    found = {
+        kind: tuple(mean / mass for mass, mean in rows[1 : limit + (kind != "departure")])
+        for kind, rows in sums.items()
+    }
+    library = exit_rates(network, six_policies(limit)["randomised"])
+    same = (library.given_total, library.after_departure, library.after_arrival)
+    if tuple(map(tuple, same)) != tuple(found[kind] for kind in _MOMENTS):
+        raise ArithmeticError(f"{name}: the library's exit rates differ from the solved ones")
+    return found
+
+
+@total_not_markov.check(
+    method="symbolic", scope="general", false={"left_behind": "s+1"}, part="departure"
+)
+def state_left_behind(left_behind: str) -> Finding:
+    """The law of the state that a departure leaves behind, for any number of stations.
+
+    Departures to y happen at rate sum_i nu(y + e_i) mu_i L_i0 = nu(y) lambda alpha(|y|) sum_i v_i L_i0,
+    and the last sum is 1; given |y| = s that is the stationary law given s. So every mean after a
+    departure is the mean given s, and that of the exit rate is the closed network's throughput. With
+    s + 1 in place of s, refuted by the three tiers.
+    """
+    import sympy
+    from sympy import IndexedBase
+
+    one_of("left_behind", left_behind, "s", "s+1")
+    j, n = sympy.symbols("j N", integer=True, positive=True)
+    v, a = IndexedBase("v"), IndexedBase("a")
+    weight, admits = sympy.symbols("nu_y lambda_alpha", positive=True)
+    departures = weight * admits * _leaving(v[j], v[j] - a[j], a, j, n)
+    if left_behind == "s" and sympy.simplify(departures / (weight * admits)) == 1:
+        return proved("departures to y have rate lambda alpha(s) nu(y), for any N")
+    found, told = (
+        _exit_rates("three tiers")[kind][at] for kind, at in (("departure", 0), ("given", 1))
+    )
+    text = f"three tiers: after a departure that leaves 1 job the mean exit rate is {found}"
+    return refuted(f"{text}, not {told}") if found != told else undecided(text)
+
+
+@total_not_markov.check(method="symbolic", scope="general", false={"met": "s"}, part="arrival")
+def state_after_an_arrival(met: str) -> Finding:
+    """Split the mean exit rate just after an arrival, for any number of stations.
+
+    The arrival meets the law given s - 1 jobs, whatever alpha(s-1) is, and enters j with probability
+    a_j; then e(y + e_j) = e(y) + L_j0 (mu_j(y_j + 1) - mu_j(y_j)), and sum_j a_j = 1. In the three
+    tiers a_1 = 1 and only station 1 has an exit, of probability q: e(y) = q mu_1 1{y_1 > 0}, and
+    e(y + e_1) = q mu_1. With s in place of s - 1, refuted by the tandem, where no exit has an entry.
+    """
+    import sympy
+    from sympy import IndexedBase, Sum, factor_terms
+
+    one_of("met", met, "s-1", "s")
+    j, n = sympy.symbols("j N", integer=True, positive=True)
+    a, exits, gains = IndexedBase("a"), IndexedBase("L0"), IndexedBase("g")
+    now, own, q = sympy.symbols("e_y mu_1 q", positive=True)
+    mean = factor_terms(Sum(sympy.expand(a[j] * (now + exits[j] * gains[j])), (j, 1, n)).expand())
+    mean = mean.subs(Sum(a[j], (j, 1, n)), 1)
+    split = sympy.simplify(mean - now - Sum(a[j] * exits[j] * gains[j], (j, 1, n)))
+    tiers = [q * own * busy + q * (own - own * busy) - q * own for busy in (0, 1)]
+    if met == "s-1" and split == 0 and not any(map(sympy.expand, tiers)):
+        return proved(
+            "e(y) + sum_j a_j L_j0 (mu_j(y_j+1) - mu_j(y_j)), y as with s - 1 jobs, any N"
+        )
+    found, told = (_exit_rates("tandem")[kind][0] for kind in ("arrival", "given"))
+    text = f"tandem: after an arrival that makes 1 job the mean exit rate is {found}"
+    return refuted(f"{text}, not {told}") if found != told else undecided(text)
+
+
+@total_not_markov.check(
+    method="exact",
+    scope="instances",
+    false=[{"left_behind": "s+1"}, {"met": "s"}],
+    part="arrival",
+)
+def exit_rates_of_the_networks(left_behind: str, met: str) -> Finding:
+    """Sum over the states of five solved networks, in rationals, under a randomised policy."""
+    from simlib.admission.product_form import flow_equivalent_rates
+
+    behind = ("s", "s+1").index(one_of("left_behind", left_behind, "s", "s+1"))
+    before = ("s", "s-1").index(one_of("met", met, "s-1", "s"))
+    counted = 0
+    for named in named_networks():
+        network, found = named.network, _exit_rates(named.name)
+        law = solved(named.name, "randomised")
+        rates = (Fraction(0), *flow_equivalent_rates(network, named.limit))
+        for s in range(1, named.limit + 1):
+            gain = sum(
+                p
+                * network.external[j]
+                * network.exit[j]
+                * (network.station_rate(j, x[j] + 1) - network.station_rate(j, x[j]))
+                for x, p in law.items()
+                if sum(x) == s - 1
+                for j in range(network.stations)
+            ) / sum(p for x, p in law.items() if sum(x) == s - 1)
+            told = {"given": rates[s], "arrival": rates[s - before] + gain}
+            if s < named.limit:
+                told["departure"] = rates[s + behind]
+            for kind, value in told.items():
+                counted += 1
+                if found[kind][s - 1] != value:
+                    return refuted(
+                        f"{named.name}, {kind}, s = {s}: the mean exit rate is "
+                        f"{found[kind][s - 1]}, not {value}"
+                    )
+    return proved(f"{counted} mean exit rates agree", **{"mean exit rates": exact(counted)})
+
+
+@total_not_markov.check(
+    method="exact",
+    scope="general",
+    false=[
+        {"after_arrival": "6/19, 114/265, 318/671, 1830/3731, 2706/5449"},
+        {"given": "6/19, 114/265, 318/671, 1830/3731, 2706/5450"},
+    ],
+    part="example",
+)
+def exit_rates_of_the_example(given: str, after_arrival: str) -> Finding:
+    """Sum over the states of the solved three tiers, in rationals; and compare the two rates.
+
+    Its part of the statement is these numbers. If the number of jobs were a birth-death process with
+    rates mu(s), the rates after an arrival would be mu(s) too, which is refuted.
+    """
+    rates = _exit_rates("three tiers")
+    told = {
+        "given": [Fraction(text) for text in given.split(",")],
+        "departure": [Fraction(text) for text in given.split(",")],
+        "arrival": [Fraction(text) for text in after_arrival.split(",")],
+    }
+    found = [
+        decide(
+            list(rates[kind][:5]) == numbers,
+            f"{kind}: {', '.join(map(str, numbers))}",
+            f"{kind}: the mean exit rates are {', '.join(map(str, rates[kind][:5]))}",
+        )
+        for kind, numbers in told.items()
+    ]
+    apart = told["arrival"][0] != told["given"][0]
+    found.append(decide(apart, "1/2 is not 6/19: not Markov", "the rates with one job are equal"))
+    return combine(found)
