@@ -1,3 +1,4 @@
 """Claims about admission control of a partially observed queueing network."""
 
 from checks.admission import norton as norton
+from checks.admission import thresholds as thresholds
