@@ -54,7 +54,7 @@ $$f(x)=\prod_{i=1}^N\prod_{k=1}^{x_i}\frac{<<weight>>}{\mu_i(k)},\qquad G(s)=\su
    1, the gap is <<memory_gap>> on three tiers with $\lambda=1$ (the chain compared keeps the mode).
 
 *Example.* Three tiers, one queue each, rates $1,\frac32,2$; from tier 1 a job leaves or goes on to tiers
-2, 3 and back to 1, with probability $\frac12$ each. Then $\mu(1),\dots,\mu(6)$ are <<rates:frac>>.
+2, 3 and back to 1, with probability $\frac12$ each. Then $\mu(1),\dots,\mu(6)$ are $<<rates:frac>>$.
 """,
     claimed={
         "sees": "number of jobs",
@@ -505,7 +505,7 @@ the number of jobs. Jobs leave at rate $e(x)=\sum_i\mu_i(x_i)L_{i0}$ in state $x
    tiers of single queues it is the exit rate of a busy first tier, whatever $s$.
 
 *Example.* In the three tiers of `admission.norton_sum_policy` the mean exit rate with 1, ..., 5 jobs is
-<<given:frac>>; just after an arrival that makes so many jobs it is <<after_arrival:frac>>. So the number
+$<<given:frac>>$; just after an arrival that makes so many jobs it is $<<after_arrival:frac>>$. So the number
 of jobs is not a Markov process: with one job in the network, how it came to be one tells how soon it
 leaves.
 """,
