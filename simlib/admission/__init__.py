@@ -1,7 +1,8 @@
 """Admission control of a queueing network of which only the number of jobs is seen.
 
 What this topic offers can be imported from here. It is loaded when first used, so that the exact
-modules (``network``, ``product_form``, ``chain``, ``model``, ``mixing``) do not wait for Numba.
+modules (``network``, ``product_form``, ``chain``, ``model``, ``mixing``) and ``formulas`` do not wait
+for Numba.
 """
 
 from importlib import import_module
@@ -19,6 +20,23 @@ _NAMES_OF = {
     "model": (
         *("AdmissionModel", "bellman", "model_of", "optimal_threshold", "threshold"),
         "threshold_costs",
+    ),
+    "simulation": (
+        *("AdmissionRule", "AdmissionRun", "admission_rule", "event_table", "hysteresis_rule"),
+        "simulate",
+    ),
+    "evi": ("extended_value_iteration", "generic_extended_value_iteration", "optimistic_row"),
+    "learners": (
+        *(
+            "AdmissionLearner",
+            "Episodes",
+            "LearnerRun",
+            "accept_all",
+            "always_reject",
+            "experiment",
+        ),
+        *("fixed_threshold", "known_threshold", "oblivious_modules", "run_learner"),
+        *("threshold_bandit", "ucrl2", "ucrl_m", "ucrl_mt"),
     ),
 }
 _MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names}
