@@ -1,5 +1,6 @@
 """Claims about admission control of a partially observed queueing network."""
 
 from checks.admission import full_information as full_information
+from checks.admission import dominance as dominance
 from checks.admission import norton as norton
 from checks.admission import thresholds as thresholds
