@@ -251,6 +251,45 @@ def test_without_ties_the_classes_are_the_same():
             assert {automaton.PSI[name] for name in classes} == psi
 
 
+# Many decisions -----------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.floats(0.05, 0.95), min_size=1, max_size=4),
+    st.lists(
+        st.tuples(
+            *(st.floats(0, 1), st.booleans(), st.floats(0.05, 0.95)),
+            *(st.integers(0, 9), st.floats(0, 1)),
+        ),
+        min_size=1,
+        max_size=7,
+    ),
+)
+@settings(max_examples=300, deadline=None)
+def test_a_learner_is_as_far_behind_as_its_rounds_say(start, rounds):
+    """Jobs with real rates; a round is a uniform, an arrival or none, and what the learner tries."""
+
+    def served(jobs, which, share, uniform):
+        if not jobs:
+            return jobs
+        kept = sorted(jobs, reverse=True)
+        rate = kept[which % len(kept)] * share
+        return (
+            kept[: which % len(kept)] + kept[which % len(kept) + 1 :] if uniform <= rate else kept
+        )
+
+    learner, optimal, behind, ahead = list(start), list(start), 0, 0
+    for uniform, arrives, rate, which, share in rounds:
+        best = served(learner, 0, 1, uniform)
+        after = served(learner, which, share, uniform)
+        behind += len(best) < len(learner) == len(after)
+        ahead += len(best) < len(learner) > len(after)
+        assert len(after) >= len(best)
+        joins = [rate] if arrives else []
+        learner, optimal = after + joins, served(optimal, 0, 1, uniform) + joins
+    assert -ahead <= len(learner) - len(optimal) <= behind
+
+
 # Two queues ---------------------------------------------------------------------------------------
 
 

@@ -40,6 +40,7 @@ CLAIMS = {
         ("disagreement_queue", "factor", "2", "ramp_clean"),
         ("disagreement_decay", "exponent", "1/2", "ramp_clean"),
         ("ramp_clean", "omega", "5/2", "ramp"),
+        ("ramp_clean", "exponent", "1/5", "lower_bound"),
     ],
 )
 def test_a_lemma_with_other_numbers_proves_nothing(monkeypatch, lemma, number, other, user):
@@ -81,6 +82,12 @@ def test_the_loss_of_one_step_is_used_as_stated(monkeypatch):
         (tail.recursion_in_the_mean, ("5/16", tail.LIMIT, "7"), "refuted"),
         (tail.simpler_bound, ("5.53",), "undecided"),
         (tail.simpler_bound, ("6",), "proved"),
+        (tail.whole_slack_in_the_exponent, ("1", "0.9"), "proved"),
+        (tail.whole_slack_in_the_exponent, ("0.16", "1"), "undecided"),
+        (tail.whole_slack_in_the_exponent, ("0.1249", "1"), "refuted"),
+        (tail.whole_slack_in_the_exponent, ("3/16", "1.001"), "refuted"),
+        (tail.simpler_bound_for_the_whole_slack, ("41.24",), "undecided"),
+        (tail.simpler_bound_for_the_whole_slack, ("43",), "proved"),
         (tail.recursion_of_the_source, ("0", "1/2"), "undecided"),
         (tail.from_the_sharper_potential, ("0", "1/2"), "proved"),
         (tail.from_the_sharper_potential, ("-11/16", "1/2"), "proved"),
@@ -106,6 +113,9 @@ def test_the_loss_of_one_step_is_used_as_stated(monkeypatch):
         (lower_bound.two_servers_told_apart, ("0.7",), "undecided"),
         (lower_bound.divergence_of_two_bits, ("1.9999999999999999",), "undecided"),
         (lower_bound.constants_for_every_horizon, ("1", "0.09", "0.07", "0.02", "0.01"), "proved"),
+        (lower_bound.every_round_is_good, ("3", "167.85", "64.95"), "proved"),
+        (lower_bound.every_round_is_good, ("1.99", "168", "65"), "refuted"),
+        (lower_bound.every_round_is_good, ("2", "167.84", "65"), "refuted"),
     ],
 )
 def test_other_numbers_are_decided_or_left_open(decide, numbers, outcome):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from checks.claim import Claim, Printed, Source
@@ -520,7 +521,9 @@ $$\begin{aligned}R_T&\le\frac{<<failures>>}T+\Bigl(\frac T2+1\Bigr)\Gamma e^{-c(
 With $\varepsilon=T^{-p}$ the last line falls like $T^{-\min\{p,(1-p)/2\}}$ up to logarithms: best for
 $p=<<best>>$, when the bound is of order $T^{-<<power>>}(\ln T)^{<<logs>>}$. With the source's
 $\varepsilon=T^{-1/2}$ it is of order $T^{-<<half>>}$, as in the source: Cauchy-Schwarz costs
-nothing there, the few explored rounds do.
+nothing there, the few explored rounds do. What it costs is the choice of $p$: with the roots of
+`contextual.theorem_5_5` a rate $T^{-p}$ gives the power $\min\{p/2,(1-p)/2\}$, best for
+$p=<<best_roots>>$, where it is $<<power_roots>>$.
 
 In the setting of Section 7 the bound falls below the trivial $\lambda T$, below ten jobs and below one
 job, for good, at $T=10^x$ with the following $x$ ($T$ from $10^4$ to $10^{200}$ looked at):
@@ -537,6 +540,8 @@ job, for good, at $T=10^x$ with the following $x$ ($T$ from $10^4$ to $10^{200}$
         "power": "1/3",
         "logs": "3/2",
         "half": "1/4",
+        "best_roots": "1/2",
+        "power_roots": "1/4",
         "third_source": "11.2, 43.2, 46.4",
         "third_ours": "10.4, 39.8, 42.9",
         "half_source": "11.8, 58.4, 62.6",
@@ -547,6 +552,8 @@ job, for good, at $T=10^x$ with the following $x$ ($T$ from $10^4$ to $10^{200}$
         "power": "power of T with that rate",
         "logs": "power of ln T with that rate",
         "half": "power of T with the source's rate",
+        "best_roots": "best power of the exploration rate with Cauchy-Schwarz",
+        "power_roots": "power of T with that rate",
         "third_source": "horizons, width of the source",
         "third_ours": "horizons, our width",
         "half_source": "horizons with the source's rate",
@@ -676,6 +683,46 @@ def best_rate_of_exploration(best: str, power: str, logs: str, half: str) -> Fin
         [*found, width_leads(Fraction(2))],
         f"T^(-{power}) with T^(-{best}), T^(-{half}) with T^(-1/2)",
     )
+
+
+@l1_one_third.check(
+    method="symbolic",
+    scope="general",
+    part="order",
+    false=[{"best_roots": "1/3"}, {"power_roots": "1/3"}],
+)
+def best_rate_with_roots(best_roots: str, power_roots: str) -> Finding:
+    """The same for the bound of Theorem 5.5, in which exploration costs the root of its rate.
+
+    The power of T is -p/2 from exploration or -(1 - p)/2 from the widths; for seven p that is what the
+    bound with leading terms has.
+    """
+    import z3
+
+    from checks.methods.smt import implies, real
+
+    def exponent(x: Any) -> Any:
+        return z3.If(x <= 1 - x, x / 2, (1 - x) / 2)
+
+    s, n = symbols(), Orders()
+    p, q = z3.Reals("p best")
+    found = [
+        implies(
+            [p > 0, p < 1, q == real(best_roots)],
+            exponent(p) <= exponent(q),
+            f"no power beats {best_roots}",
+        )
+    ]
+    for kind, x in product(("source", "ours"), (Fraction(k, 8) for k in range(1, 8))):
+        order = chebyshev_bound(n, s, kind, Fraction(2), x).regret
+        found.append(
+            grows_like(order, -min(x, 1 - x) / 2, order.logs, None, f"the bound with T^(-{x})")
+        )
+    for kind in ("source", "ours"):
+        order = chebyshev_bound(n, s, kind, Fraction(2), Fraction(best_roots)).regret
+        name = f"the bound with T^(-{best_roots})"
+        found.append(grows_like(order, -Fraction(power_roots), order.logs, None, name))
+    return combine(found, f"T^(-{power_roots}) with T^(-{best_roots}), for seven other powers less")
 
 
 @l1_one_third.check(

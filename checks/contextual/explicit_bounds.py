@@ -373,8 +373,10 @@ class Monotone:
     regret: Any
 
 
-def chebyshev_bound(n: Any, s: Setting, kind: str, confidence: Fraction) -> Monotone:
-    """Theorem 5.5: sum of M_t times sum of Delta_t over T - 1, with exploration rate T^(-1/2).
+def chebyshev_bound(
+    n: Any, s: Setting, kind: str, confidence: Fraction, power: Fraction = Fraction(1, 2)
+) -> Monotone:
+    """Theorem 5.5: sum of M_t times sum of Delta_t over T - 1, with exploration rate T^-power.
 
     Parameters
     ----------
@@ -384,13 +386,15 @@ def chebyshev_bound(n: Any, s: Setting, kind: str, confidence: Fraction) -> Mono
         Which width.
     confidence : Fraction
         p, where delta = T^-p.
+    power : Fraction
+        In (0, 1); 1/2 in the source.
     """
     rate, slack, spread = n.number(s.arrival_rate), n.number(s.slack), n.number(s.spread)
-    given = learning(n, s, kind, confidence, n.power(Fraction(-1, 2)))
+    given = learning(n, s, kind, confidence, n.power(-power))
     square, per_round = slack * slack, n.power(Fraction(-1))
     errors = (
-        8 * given.width * n.sqrt(n.number(s.servers) / (rate * spread)) * n.power(Fraction(-1, 4))
-        + n.sqrt(rate) * n.power(Fraction(-1, 4))
+        8 * given.width * n.sqrt(n.number(s.servers) / (rate * spread)) * n.power((power - 1) / 2)
+        + n.sqrt(rate) * n.power(-power / 2)
         + (given.settled + given.exploration + 1) * per_round
         + n.sqrt(n.number(3)) * n.power(-confidence / 2)
     )

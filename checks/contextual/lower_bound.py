@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from checks.claim import Claim, Source
 from checks.contextual.deviations import one_step_loss
 from checks.contextual.instances import SOURCE
+from checks.contextual.ramp import factor_ball, ramp_clean
+from checks.contextual.switching import psi_product_bound
 from checks.finding import (
     Finding,
     combine,
@@ -58,6 +60,14 @@ simpler $\frac12\lambda De^{-(T-2)\mathrm{kl}}$, are for every $T\ge3$ at least
 | --- | --- | --- |
 | $\frac12$, $\frac7{10}$, $\frac18$ | <<least_1:cells>> |
 | $\frac3{10}$, $\frac35$, $\frac1{10}$ | <<least_2:cells>> |
+
+*From above.* Let $p-\lambda\ge<<apart>>D$. In both cases the regret of every policy that serves whenever
+a job waits, be it always at the wrong server, is at most
+$$2D\Bigl(1+\frac{1+\ln\Gamma}c\Bigr),\qquad c=\tfrac14(p-\lambda)^2,\quad\Gamma=1+\tfrac87C_\lambda,$$
+with $C_\lambda$ of `contextual.queue_potential` for the slack $p-\lambda$. For
+$T\ge p(1-p)/(p-\lambda)^2$ and $D=\frac12\sqrt{p(1-p)/T}$ that is at most $<<above_1>>/\sqrt T$ for
+$\lambda=\frac12$, $p=\frac7{10}$, and $<<above_2>>/\sqrt T$ for $\lambda=\frac3{10}$, $p=\frac35$. So
+with these pairs the least regret is of the order of $1/\sqrt T$, no more and no less.
 """,
     claimed={
         "factor": "1/2",
@@ -68,6 +78,9 @@ simpler $\frac12\lambda De^{-(T-2)\mathrm{kl}}$, are for every $T\ge3$ at least
         "simple_2": "0.0190",
         "least_1": "1/16, 31/320",
         "least_2": "3/100, 249/5000",
+        "apart": "2",
+        "above_1": "168",
+        "above_2": "65",
     },
     meaning={
         "factor": "constant of the lower bound",
@@ -78,17 +91,22 @@ simpler $\frac12\lambda De^{-(T-2)\mathrm{kl}}$, are for every $T\ge3$ at least
         "simple_2": "the same, arrival rate 3/10",
         "least_1": "minimax regret of the pair for T = 3 and 4, arrival rate 1/2",
         "least_2": "the same, arrival rate 3/10",
+        "apart": "how much larger than D the distance of p and the arrival rate must be",
+        "above_1": "constant from above, arrival rate 1/2",
+        "above_2": "the same, arrival rate 3/10",
     },
-    rests_on=["contextual.one_step_loss"],
+    rests_on=["contextual.one_step_loss", "contextual.psi_product_bound", "contextual.ramp_clean"],
     parts={
         "bound": "the lower bound",
         "divergence": "the divergence of two bits",
         "constants": "constants for every horizon",
         "least": "minimax regret at two short horizons",
+        "above": "the bound from above",
     },
     uncovered="the Bretagnolle-Huber inequality and the chain rule of divergences, which the proof "
-    "takes from the literature. The factor is refuted above 1 only. The pair of queues changes with T: "
-    "nothing is said of the regret in one queue as T grows",
+    "takes from the literature. The factor is refuted above 1 only, and the constants from "
+    "above are those of a bound, some fifty times the regret of always the wrong server. The pair of "
+    "queues changes with T: nothing is said of the regret in one queue as T grows",
 )
 
 
@@ -451,3 +469,109 @@ def bound_below_the_minimax_regret(factor: str) -> Finding:
                     return undecided(f"{where}: not separated")
                 closest = max(closest, float((bound / ball(least)).mid()))
     return proved(f"eight exact values; the largest share is {closest:.3f}")
+
+
+@lower_bound.check(
+    method="certified",
+    scope="general",
+    part="above",
+    false=[{"apart": "1.9"}, {"above_1": "167"}, {"above_2": "64"}],
+)
+def every_round_is_good(apart: str, above_1: str, above_2: str) -> Finding:
+    """Even the wrong server leaves half of the slack p - lambda, so no round is bad, by z3.
+
+    Then an error of at most 2D lasts as long as ramp_clean says for b = 0, and Arb encloses what that is
+    for both pairs. The horizons from which D is small enough follow from D^2 = p (1 - p)/(4T).
+    """
+    import z3
+
+    from checks.methods.certified import ball, precision, quantity
+    from checks.methods.smt import implies, real
+
+    p, d, rate, wrong, slack, served, spread, t = z3.Reals("p D lambda chance slack rate p(1-p) T")
+    found = [
+        as_stated(psi_product_bound, relation=r"\le"),
+        as_stated(one_step_loss, factor="1"),
+        as_stated(ramp_clean, exponent="1/4", rest="1"),
+        implies(
+            [
+                *(d > 0, d < p, p + d < 1, rate > 0, slack == p - rate, slack >= real(apart) * d),
+                *(wrong >= 0, wrong <= 1, served == wrong * (p - d) + (1 - wrong) * (p + d)),
+            ],
+            z3.And(
+                *(rate - served <= -slack / 2, slack > 0, rate + slack <= p + d, rate <= 1 - slack),
+                p + d - served <= 2 * d,
+            ),
+            "drift at any server, and the error of a choice",
+        ),
+        implies(
+            [
+                *(t > 0, slack > 0, d > 0, spread > 0, 4 * t * d * d == spread),
+                t * slack * slack >= spread,
+            ],
+            slack >= 2 * d,
+            "horizons from which D is small enough",
+        ),
+    ]
+    for (arrivals, middle, _), stated in zip(PAIRS, (above_1, above_2), strict=True):
+        room = middle - arrivals
+        with precision(100):
+            lasts = 1 + (1 + factor_ball(arrivals, room).log()) / ball(room**2 / 4)
+            constant = ball(middle * (1 - middle)).sqrt() * lasts
+            name = f"sqrt(T) times the bound from above, lambda = {arrivals}"
+            value = quantity(constant, 12)
+            if constant > ball(stated):
+                found.append(refuted(f"{name}: {value.text}, above {stated}"))
+            elif constant <= ball(stated):
+                found.append(proved(f"{name}: {value.text}", **{name: value}))
+            else:
+                found.append(undecided(f"{name}: {value.text} against {stated}"))
+    return combine(found)
+
+
+@lower_bound.check(
+    method="certified",
+    scope="instances",
+    part="above",
+    false=[{"above_1": "1"}, {"above_2": "0.5"}],
+)
+def always_the_wrong_server(above_1: str, above_2: str) -> Finding:
+    """Enclose the regret of a policy that always takes the wrong server, for T = 8, 32 and 128."""
+    from checks.methods.certified import ball, precision
+
+    largest = []
+    for (rate, middle, _), stated in zip(PAIRS, (above_1, above_2), strict=True):
+        scaled = []
+        for horizon in (8, 32, 128):
+            with precision(100):
+                half = ball(middle * (1 - middle) / horizon).sqrt() / 2
+                mean = [
+                    _mean_length(ball(rate), ball(middle) + sign * half, horizon)
+                    for sign in (-1, 1)
+                ]
+                scaled.append(float(((mean[0] - mean[1]) * ball(horizon).sqrt()).mid()))
+                if not (mean[0] - mean[1]) * ball(horizon).sqrt() <= ball(stated):
+                    return refuted(
+                        f"lambda = {rate}, T = {horizon}: sqrt(T) times the regret is {scaled[-1]:.6f}, "
+                        f"above {stated}"
+                    )
+        largest.append(f"{max(scaled):.4f}")
+    return proved(f"sqrt(T) times the regret is at most {' and '.join(largest)}")
+
+
+def _mean_length(rate: arb, served: arb, horizon: int) -> arb:
+    """Mean length at the beginning of round T of a queue of one service rate, empty at first."""
+    law = [1 + 0 * rate]
+    for _ in range(horizon - 1):
+        after = [0 * rate for _ in range(len(law) + 1)]
+        for length, weight in enumerate(law):
+            leaves = served if length else 0 * rate
+            for change, chance in (
+                (1, rate * (1 - leaves)),
+                (0, rate * leaves + (1 - rate) * (1 - leaves)),
+                (-1, (1 - rate) * leaves),
+            ):
+                if length + change >= 0:
+                    after[length + change] += weight * chance
+        law = after
+    return sum(length * weight for length, weight in enumerate(law))

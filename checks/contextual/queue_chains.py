@@ -95,11 +95,11 @@ def laws(queue: Queue, rounds: int) -> tuple[Law, ...]:
     return tuple(found)
 
 
-def weighted_mean(queue: Queue, t: int, slope: Fraction) -> arb:
-    """E exp(eta (Q(t) - a B(t-1))) with eta = slack/2 and a = arrival rate + slope slack, as a ball."""
+def weighted_mean(queue: Queue, t: int, slope: Fraction, tilt: Fraction = Fraction(1, 2)) -> arb:
+    """E exp(eta (Q(t) - a B(t-1))), eta = tilt slack and a = arrival rate + slope slack, as a ball."""
     from checks.methods.certified import ball
 
-    eta = ball(queue.slack / 2)
+    eta = ball(tilt * queue.slack)
     up = eta.exp()
     down = (-eta * ball(queue.arrival_rate + slope * queue.slack)).exp()
     law = laws(queue, t - 1)[t - 1]
