@@ -14,3 +14,5 @@ from checks.contextual import arrivals as arrivals
 from checks.contextual import decaying_regret as decaying_regret
 from checks.contextual import adversarial as adversarial
 from checks.contextual import lower_bound as lower_bound
+from checks.contextual import experiments as experiments
+from checks.contextual import real_data as real_data
