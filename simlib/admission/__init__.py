@@ -14,13 +14,14 @@ _NAMES_OF = {
         *("product_law", "total_law"),
     ),
     "chain": (
-        *("hysteresis", "optimal_informed", "states", "stationary_exact", "stationary_float"),
-        "transition_matrix",
+        *("exit_rates", "hysteresis", "optimal_informed", "states", "stationary_exact"),
+        *("stationary_float", "transition_matrix"),
     ),
     "model": (
-        *("AdmissionModel", "bellman", "model_of", "optimal_threshold", "threshold"),
-        "threshold_costs",
+        *("AdmissionModel", "bellman", "diameter", "increments", "mean_cost", "model_of"),
+        *("optimal_threshold", "threshold", "threshold_costs"),
     ),
+    "mixing": ("mixing_time", "module_length", "second_eigenvalue"),
     "simulation": (
         *("AdmissionRule", "AdmissionRun", "admission_rule", "event_table", "hysteresis_rule"),
         "simulate",

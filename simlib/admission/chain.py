@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import linalg as sparse_linalg
 
-from simlib.admission.network import Network, as_acceptance
+from simlib.admission.network import Network, as_acceptance, as_cost, as_uniformization
 from simlib.admission.product_form import compositions, product_law
 from simlib.arguments import non_negative_integer, positive_integer
 from simlib.arithmetic import as_number, as_positive
@@ -245,14 +245,7 @@ def transition_matrix(
         If U is too small, ``exact`` is asked of float numbers, or there are too many states.
     """
     limit = positive_integer("limit", limit)
-    bound = network.rate_bound(limit)
-    if uniformization is None:
-        uniformization = bound
-    uniformization = as_positive("uniformization", uniformization)
-    if float(uniformization) < float(bound) * (1 - 1e-12):
-        raise ValueError(
-            f"uniformization = {uniformization}; permitted: at least {bound}, the sum of all rates"
-        )
+    uniformization = as_uniformization(uniformization, network.rate_bound(limit))
     if exact:
         _require_exact(network)
         if not isinstance(uniformization, Fraction):
@@ -538,13 +531,6 @@ class InformedOptimum:
     ties: tuple
 
 
-def _cost(name, value):
-    number = as_number(name, value)
-    if not 0 <= number < math.inf:
-        raise ValueError(f"{name} = {value!r}; permitted: finite numbers from 0")
-    return number
-
-
 def optimal_informed(
     network: Network, limit: int, *, rejection_cost, holding_cost
 ) -> InformedOptimum:
@@ -578,8 +564,8 @@ def optimal_informed(
     limit = positive_integer("limit", limit)
     _require_exact(network)
     _require_size(network.stations, limit, _LARGEST_EXACT)
-    rejection_cost = _cost("rejection_cost", rejection_cost)
-    holding_cost = _cost("holding_cost", holding_cost)
+    rejection_cost = as_cost("rejection_cost", rejection_cost)
+    holding_cost = as_cost("holding_cost", holding_cost)
     for name, value in (("rejection_cost", rejection_cost), ("holding_cost", holding_cost)):
         if not isinstance(value, Fraction):
             raise ValueError(f"{name} = {value}; permitted: exact numbers such as '5/2'")

@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import flint
 
-from simlib.admission.network import Network, as_acceptance
+from simlib.admission.network import Network, as_acceptance, as_cost, as_uniformization
 from simlib.admission.product_form import flow_equivalent_rates, total_law
 from simlib.arguments import non_negative_integer, positive_integer
-from simlib.arithmetic import as_number, as_positive
+from simlib.arithmetic import as_positive
 
 __all__ = [
     "AdmissionModel",
@@ -49,13 +49,6 @@ __all__ = [
 ]
 
 _LARGEST_BRUTE = 12
-
-
-def _cost(name, value):
-    number = as_number(name, value)
-    if not 0 <= number < math.inf:
-        raise ValueError(f"{name} = {value!r}; permitted: finite numbers from 0")
-    return number
 
 
 @dataclass(frozen=True)
@@ -100,17 +93,9 @@ class AdmissionModel:
             raise ValueError("rates is empty, the limit S is 0; permitted: S from 1")
         arrival_rate = as_positive("arrival_rate", self.arrival_rate)
         costs = {
-            name: _cost(name, getattr(self, name)) for name in ("rejection_cost", "holding_cost")
+            name: as_cost(name, getattr(self, name)) for name in ("rejection_cost", "holding_cost")
         }
-        least = arrival_rate + max(rates)
-        uniformization = least
-        if self.uniformization is not None:
-            uniformization = as_positive("uniformization", self.uniformization)
-            if uniformization < least and float(uniformization) < float(least) * (1 - 1e-12):
-                raise ValueError(
-                    f"uniformization = {uniformization}; permitted: at least {least}, the arrival "
-                    "rate plus the largest death rate"
-                )
+        uniformization = as_uniformization(self.uniformization, arrival_rate + max(rates))
         numbers = [arrival_rate, *rates, *costs.values(), uniformization]
         kind = Fraction if all(isinstance(number, Fraction) for number in numbers) else float
         object.__setattr__(self, "arrival_rate", kind(arrival_rate))
@@ -186,14 +171,7 @@ def model_of(
         If a number is out of range.
     """
     limit = positive_integer("limit", limit)
-    bound = network.rate_bound(limit)
-    if uniformization is None:
-        uniformization = bound
-    elif float(as_positive("uniformization", uniformization)) < float(bound) * (1 - 1e-12):
-        raise ValueError(
-            f"uniformization = {uniformization}; permitted: at least {bound}, the sum of the "
-            "network's rates"
-        )
+    uniformization = as_uniformization(uniformization, network.rate_bound(limit))
     rates = flow_equivalent_rates(network, limit)
     return AdmissionModel(network.arrival_rate, rates, rejection_cost, holding_cost, uniformization)
 

@@ -20,6 +20,8 @@ from simlib.arithmetic import as_number, as_positive
 __all__ = [
     "Network",
     "as_acceptance",
+    "as_cost",
+    "as_uniformization",
     "parallel",
     "tandem",
     "three_tier",
@@ -87,6 +89,40 @@ def as_acceptance(acceptance, limit=None):
         )
         raise ValueError(f"acceptance has {len(values)} entries; permitted: {wanted}")
     return tuple(values)
+
+
+def as_cost(name, value):
+    """A cost: a finite number from 0, exact if it is given exactly; ``ValueError`` otherwise."""
+    number = as_number(name, value)
+    if not 0 <= number < math.inf:
+        raise ValueError(f"{name} = {value!r}; permitted: finite numbers from 0")
+    return number
+
+
+def as_uniformization(value, least):
+    """A uniformization constant U, which must be at least the sum of the rates of any state.
+
+    Parameters
+    ----------
+    value : number or None
+        U; None stands for ``least``.
+    least : Fraction or float
+        The sum of the rates. Floats may miss it by rounding.
+
+    Raises
+    ------
+    ValueError
+        If U is smaller: some state would be left with a probability above 1.
+    """
+    if value is None:
+        return least
+    number = as_positive("uniformization", value)
+    exact = isinstance(number, Fraction) and isinstance(least, Fraction)
+    if number < (least if exact else float(least) * (1 - 1e-12)):
+        raise ValueError(
+            f"uniformization = {value}; permitted: at least {least}, the sum of the rates of events"
+        )
+    return number
 
 
 @dataclass(frozen=True)
