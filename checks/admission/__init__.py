@@ -2,5 +2,6 @@
 
 from checks.admission import full_information as full_information
 from checks.admission import dominance as dominance
+from checks.admission import mixing as mixing
 from checks.admission import norton as norton
 from checks.admission import thresholds as thresholds
