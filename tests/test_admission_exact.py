@@ -358,6 +358,7 @@ def test_price_of_not_seeing_the_state(network, limit, rejection_cost, costs):
             lambda n: optimal_informed(n, 2, rejection_cost=1, holding_cost=0.5),
             "holding_cost = 0.5; permitted: exact",
         ),
+        (lambda n: hysteresis_totals(1, (1, 0.5), 2, 0), "arrival_rate or rates has floats"),
         (lambda n: total_variation({1: 1}, {2: 1}), "second has other keys"),
     ],
 )

@@ -251,6 +251,8 @@ def transition_matrix(
         if not isinstance(uniformization, Fraction):
             raise ValueError(f"uniformization = {uniformization}; permitted: exact numbers")
     _require_size(network.stations, limit, _LARGEST_EXACT if exact else _LARGEST_FLOAT)
+    if not exact:
+        network = network.as_floats()
     points = states(network.stations, limit)
     index = {point: i for i, point in enumerate(points)}
     stay = [Fraction(1) if exact else 1.0] * len(points)
@@ -264,7 +266,8 @@ def transition_matrix(
         i = index[origin]
         entries.append((i, index[target], probability))
         stay[i] -= probability
-    entries += [(i, i, probability) for i, probability in enumerate(stay)]
+    # Floats can leave a negative rest of the size of their rounding.
+    entries += [(i, i, max(probability, probability * 0)) for i, probability in enumerate(stay)]
     if exact:
         matrix = np.full((len(points), len(points)), Fraction(0), dtype=object)
         for i, j, probability in entries:
@@ -487,19 +490,23 @@ def hysteresis_totals(arrival_rate, rates, stop: int, resume: int) -> dict:
     Raises
     ------
     ValueError
-        If the levels are out of order or there are too few rates.
+        If the levels are out of order, there are too few rates, or a number is a float.
     """
     stop, resume = _thresholds(stop, resume)
+    arrival_rate = as_positive("arrival_rate", arrival_rate)
     rates = [as_positive(f"rates[{s}]", rate) for s, rate in enumerate(rates)]
     if len(rates) < stop:
         raise ValueError(f"rates has {len(rates)} entries; permitted: at least stop = {stop}")
-    queue = Network(arrival_rate, ((0,),), (1,))
+    if not all(isinstance(number, Fraction) for number in (arrival_rate, *rates)):
+        raise ValueError(
+            "arrival_rate or rates has floats; permitted: exact numbers such as '3/10'"
+        )
     points = [(s, True) for s in range(stop)] + [(s, False) for s in range(resume + 1, stop + 1)]
 
     def moves():
         for total, open_ in points:
             if open_:
-                yield (total, True), (total + 1, total + 1 < stop), queue.arrival_rate
+                yield (total, True), (total + 1, total + 1 < stop), arrival_rate
             if total:
                 yield (total, open_), (total - 1, open_ or total - 1 <= resume), rates[total - 1]
 
@@ -606,7 +613,10 @@ def optimal_informed(
 
     policy = [bool(moves) for moves in arrivals]
     for slack, solve in ((1e-9, _solve_float), (0, _solve_exact)):
-        while True:
+        seen = set()
+        # Exact iterations never return to a policy; floats may, by rounding, and then stop.
+        while tuple(policy) not in seen:
+            seen.add(tuple(policy))
             solution = solve(*equations(policy))
             bias = (solution[0] * 0, *solution[1:])
             better = improved(policy, bias, slack)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import flint
 import numpy as np
@@ -232,7 +233,7 @@ class Network:
         """Whether the numbers are Fractions."""
         return isinstance(self.arrival_rate, Fraction)
 
-    @property
+    @cached_property
     def exit(self) -> tuple:
         """Probability of leaving the network after service at each station, length N."""
         rests = (1 - sum(row) for row in self.routing)
@@ -242,7 +243,7 @@ class Network:
             else tuple(rest if rest > _TOLERANCE else 0.0 for rest in rests)
         )
 
-    @property
+    @cached_property
     def visits(self) -> tuple:
         """Mean visits of a job to each station, the solution of v = external + v routing, length N."""
         n = self.stations
