@@ -5,3 +5,5 @@ from checks.admission import dominance as dominance
 from checks.admission import mixing as mixing
 from checks.admission import norton as norton
 from checks.admission import thresholds as thresholds
+from checks.admission import bias as bias
+from checks.admission import perturbation as perturbation
