@@ -22,7 +22,7 @@ Jobs are rows of a data set of $K$ classes that scikit-learn ships, drawn unifor
 rounds one arrives with probability $\lambda$. A job of class $c$ departs for certain at server $c$ and
 never at another one, our reading of what the source leaves open. CQB-ε explores for $T/10$ rounds
 and with probability $T^{-1/2}$ afterwards. Learners have $\kappa=10$, $\lambda_0=1$, $\delta=1/T$ and
-the width of the source, times <<FACTOR>>. $\bar Q=\frac1T\sum_{t\le T}Q(t)$ is the mean queue of a
+<<WIDTH>>. $\bar Q=\frac1T\sum_{t\le T}Q(t)$ is the mean queue of a
 run; policies that are compared see the same jobs.
 """
 
@@ -32,8 +32,8 @@ _UNCOVERED = (
 )
 
 
-def _setting(factor: str) -> str:
-    return _SETTING.replace("<<FACTOR>>", factor)
+def _setting(width: str) -> str:
+    return _SETTING.replace("<<WIDTH>>", width)
 
 
 def _difference(runs, data, longer, shorter):
@@ -59,7 +59,7 @@ small_bonus = Claim(
     title="With a small bonus CQB-ε queues are <<order>> than those of CQB-Opt on digits and on wine",
     source=Source(SOURCE, 'Appendix A, "Real-world dataset"', provenance="ours"),
     kind="observation",
-    statement=_setting(f"${SMALL}$")
+    statement=_setting(f"{SMALL} times the width of the source")
     + rf"""
 In more than half of all runs $\bar Q$ of CQB-ε is <<order>> than $\bar Q$ of CQB-Opt,
 
@@ -119,7 +119,7 @@ full_bonus = Claim(
     "those of random pairs shorter still",
     source=Source(SOURCE, 'Appendix A, "Real-world dataset"', provenance="ours"),
     kind="observation",
-    statement=_setting("1")
+    statement=_setting("the width of the source")
     + rf"""
 On breast cancer ($K=2$, $\lambda={DATA["breast cancer"][0]}$, $T={DATA["breast cancer"][1]}$), in more
 than half of all runs,
@@ -202,7 +202,7 @@ stale_estimates = Claim(
     title="Where the model is wrong, estimates that lag by 5% of a server's attempts lengthen the queue",
     source=Source(SOURCE, 'Appendix A, "Real-world dataset"', provenance="ours"),
     kind="observation",
-    statement=_setting(f"${SMALL}$")
+    statement=_setting(f"{SMALL} times the width of the source")
     + rf"""
 On digits ($K=10$, $\lambda={DATA["digits"][0]}$, $T={DATA["digits"][1]}$), let CQB-Opt renew the
 estimate of a server when its attempts have grown by {100 * STALE - 100:g}% since the last time, instead
