@@ -1,9 +1,10 @@
 """Claims about admission control of a partially observed queueing network."""
 
+from checks.admission import norton as norton
 from checks.admission import full_information as full_information
 from checks.admission import dominance as dominance
 from checks.admission import mixing as mixing
-from checks.admission import norton as norton
+from checks.admission import spectrum as spectrum
 from checks.admission import thresholds as thresholds
 from checks.admission import bias as bias
 from checks.admission import perturbation as perturbation

@@ -1,13 +1,12 @@
-"""How fast networks forget: mixing time, the rate of (21), and the dependence inside a module."""
+"""How fast networks forget: the mixing time, W, and the samples of a module."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+import itertools
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
+from checks.admission.finite_chains import ONE_QUEUE, Chain, decimal_of, queue_or_tiers
 from checks.admission.instances import SOURCE
 from checks.claim import Claim, Printed, Source
 from checks.finding import (
@@ -21,164 +20,6 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal
-
-if TYPE_CHECKING:
-    from flint import arb
-
-    from simlib.admission.network import Network
-
-
-@dataclass(frozen=True, eq=False)
-class Chain:
-    """A finite chain with rational transition probabilities, as integers over common denominators.
-
-    Attributes
-    ----------
-    matrix : flint.fmpz_mat
-        Transition probabilities times ``scale``.
-    scale : int
-    law : tuple of int
-        Stationary probabilities times ``mass``.
-    mass : int
-    """
-
-    matrix: Any
-    scale: int
-    law: tuple[int, ...]
-    mass: int
-
-    @classmethod
-    def of(cls, rows, law) -> Chain:
-        """From rows and stationary law in Fractions.
-
-        Raises
-        ------
-        ArithmeticError
-            If the law is not stationary.
-        """
-        from flint import fmpz_mat
-
-        scale = math.lcm(*(p.denominator for row in rows for p in row))
-        mass = math.lcm(*(p.denominator for p in law))
-        matrix = fmpz_mat([[int(p * scale) for p in row] for row in rows])
-        weights = fmpz_mat([[int(p * mass) for p in law]])
-        if weights * matrix != weights * scale:
-            raise ArithmeticError("the law is not stationary")
-        return cls(matrix, scale, tuple(int(p * mass) for p in law), mass)
-
-    def rows(self, steps: int) -> tuple[list, int]:
-        """Rows of the power of the matrix, as integers, and their denominator."""
-        return (self.matrix**steps).tolist(), self.scale**steps
-
-    def distances(self, steps: int) -> list[Fraction]:
-        """Total variation distance to the stationary law after so many steps, from every state."""
-        rows, unit = self.rows(steps)
-        return [
-            Fraction(
-                sum(abs(int(p) * self.mass - q * unit) for p, q in zip(row, self.law, strict=True)),
-                2 * unit * self.mass,
-            )
-            for row in rows
-        ]
-
-    def farthest(self, steps: int) -> Fraction:
-        """d(t), the largest distance to the stationary law."""
-        return max(self.distances(steps))
-
-    def apart(self, steps: int) -> Fraction:
-        """The largest distance of two starts."""
-        rows, unit = self.rows(steps)
-        return max(
-            Fraction(sum(abs(int(p) - int(q)) for p, q in zip(one, other, strict=True)), 2 * unit)
-            for one in rows
-            for other in rows
-        )
-
-    def average(self, steps: int) -> Fraction:
-        """The distance to the stationary law, averaged over a stationary start."""
-        found = self.distances(steps)
-        return (
-            sum((q * far for q, far in zip(self.law, found, strict=True)), Fraction(0)) / self.mass
-        )
-
-    def mixes_at(self, steps: int) -> bool:
-        """Whether this is the mixing time, the least t with d(t) <= 1/4."""
-        quarter = Fraction(1, 4)
-        return self.farthest(steps) <= quarter and (
-            steps == 0 or self.farthest(steps - 1) > quarter
-        )
-
-    def second_modulus(self) -> arb:
-        """A ball around the second-largest modulus of an eigenvalue (1 being counted once).
-
-        Raises
-        ------
-        ArithmeticError
-            If the balls of two different moduli overlap at the largest.
-        """
-        from flint import arb, fmpz_poly
-
-        characteristic = self.matrix.charpoly()
-        rest, remainder = divmod(characteristic, fmpz_poly([-self.scale, 1]))
-        if remainder:
-            raise ArithmeticError("1 is no eigenvalue")
-        moduli = [abs(root) / self.scale for root, _ in rest.complex_roots()]
-        largest = moduli[0]
-        for modulus in moduli[1:]:
-            largest = arb.max(largest, modulus)
-        return largest
-
-
-@cache
-def queue_or_tiers(kind: str, arrival_rate: str, limit: int, theta: int, clock: str) -> Chain:
-    """A network's chain under a threshold.
-
-    Parameters
-    ----------
-    kind : {"queue", "tiers", "half"}
-        One queue of rate 1, or of rate 1/2; or three tiers of one queue each, rates 1, half go on.
-    arrival_rate, clock : str
-        Rational lambda and U.
-    limit, theta : int
-        Largest number of jobs; admit below theta.
-    """
-    from simlib.admission.chain import stationary_exact, transition_matrix
-    from simlib.admission.model import threshold
-
-    network = _network(kind, arrival_rate)
-    policy = threshold(theta, limit)
-    points, rows = transition_matrix(network, limit, policy, Fraction(clock), exact=True)
-    law = stationary_exact(network, limit, policy)
-    return Chain.of(rows, [law[x] for x in points])
-
-
-def _network(kind: str, arrival_rate: str) -> Network:
-    from simlib.admission.network import tandem, three_tier
-
-    if kind == "tiers":
-        return three_tier(1, arrival_rate=Fraction(arrival_rate), rates=1)
-    rates = {"queue": (Fraction(1),), "half": (Fraction(1, 2),)}
-    return tandem(Fraction(arrival_rate), rates[kind])
-
-
-def inverse_log(modulus: arb) -> arb:
-    """W^2 = 1/log(1/rho) of a ball around rho."""
-    return -1 / modulus.log()
-
-
-def _decimal_of(value: arb, text: str, name: str) -> Finding:
-    """Whether a decimal is a certified ball's value, rounded."""
-    from checks.methods.certified import ball, quantity
-
-    told, half = as_printed_decimal(name, text)
-    shown = quantity(value, 12)
-    if abs(value - ball(told)) <= ball(half):
-        return proved(f"{name} = {shown.text}", **{name: shown})
-    if abs(value - ball(told)) > ball(half):
-        return refuted(f"{name} = {shown.text}, not {text.strip()}")
-    return undecided(f"{name} = {shown.text}: too wide to compare with {text.strip()}")
-
 
 # The mixing time and W --------------------------------------------------------------------------
 
@@ -233,8 +74,6 @@ $d(t)\le\frac14$, and $\bar d(t)$ the largest distance of $P^t(x,\cdot)$ from $P
     ),
 )
 
-_QUEUE = ("queue", "1", 1, 1, "4")  # lambda = mu = 1, S = 1, all accepted, U = 4
-
 
 @mixing_w.check(method="symbolic", scope="general", false={"twice": "1.9"}, part="distances")
 def contraction(twice: str) -> Finding:
@@ -267,7 +106,7 @@ def contraction(twice: str) -> Finding:
     wanted = mass * (Sum(plus[x] * row[x], (x, 1, n)) - image)
     if sympy.expand(outer - wanted) != 0:
         return undecided(f"the mixture leaves {sympy.expand(outer - wanted)}")
-    chain, factor = queue_or_tiers(*_QUEUE), Fraction(twice)
+    chain, factor = queue_or_tiers(*ONE_QUEUE), Fraction(twice)
     if chain.apart(1) > factor * chain.farthest(1):
         return refuted(
             f"one queue after a step: dbar = {chain.apart(1)}, d = {chain.farthest(1)}, and "
@@ -288,7 +127,7 @@ def contraction(twice: str) -> Finding:
 def distances_of_networks(twice: str) -> Finding:
     """Compute d and dbar of one queue and of three tiers, in rationals, at 1, 2, 4, ..., 32 steps."""
     factor, compared = Fraction(twice), 0
-    chains = {"one queue": queue_or_tiers(*_QUEUE)}
+    chains = {"one queue": queue_or_tiers(*ONE_QUEUE)}
     for theta in range(4):
         chains[f"three tiers, threshold {theta}"] = queue_or_tiers("tiers", "1/4", 3, theta, "13/4")
     for name, chain in chains.items():
@@ -363,7 +202,7 @@ def powers_on_chains(constant: str, base: str) -> Finding:
     c, b, compared = Fraction(constant), Fraction(base), 0
     cases = {
         "words of 2 letters out of 4": (_words(4, 2), 2),
-        "one queue": (queue_or_tiers(*_QUEUE), 1),
+        "one queue": (queue_or_tiers(*ONE_QUEUE), 1),
         "three tiers, accepting all": (queue_or_tiers("tiers", "1/4", 3, 3, "13/4"), 29),
         "three tiers, rejecting all": (queue_or_tiers("tiers", "1/4", 3, 0, "13/4"), 53),
     }
@@ -512,374 +351,219 @@ def one_queue(
         )
         with precision(100):
             w, bound = (1 / ball(2).log()).sqrt(), (mixing * ball(2).log()).sqrt()
-            found.append(_decimal_of(w, told[name][0], f"least W, {name}"))
-            found.append(_decimal_of(bound, told[name][1], f"sqrt(t_mix log 2), {name}"))
+            found.append(decimal_of(w, told[name][0], f"least W, {name}"))
+            found.append(decimal_of(bound, told[name][1], f"sqrt(t_mix log 2), {name}"))
             found.append(
                 decide(bool(w > bound), f"{name}: W is larger", f"{name}: W is not larger")
             )
     return combine(found)
 
 
-# How rho depends on S ---------------------------------------------------------------------------
+# Inside a module --------------------------------------------------------------------------------
 
-rho_vs_s = Claim(
-    "admission.rho_vs_s",
-    title="W of a single queue is bounded in S when it is stable, and grows like S at criticality",
-    source=Source(SOURCE, "Section 6", provenance="ours"),
-    kind="proposition",
+module_independence = Claim(
+    "admission.module_independence",
+    title="Samples of a module are nearly independent: their laws differ by the average distance",
+    source=Source(SOURCE, "Lemma 12.1", provenance="reconstructed"),
+    kind="lemma",
     statement=r"""
-Let $\rho$ be the second-largest modulus of an eigenvalue of a network's transition matrix in steps of
-$1/U$, and $W^2=1/\log(1/\rho)$. With $d(t)$ and $t_{mix}$ of `admission.mixing_w`,
+Let $X_0,X_1,\dots$ be a stationary finite chain, as of a network under a fixed policy, with law $\nu$
+and transition matrix $P$. Let $\beta(\tau)=\sum_x\nu(x)\,\mathrm{TV}(P^\tau(x,\cdot),\nu)$ and let
+$d(\tau)$ be the largest of these distances; if (21) holds, $\beta(\tau)\le d(\tau)\le C\rho^\tau$.
 
-1. $d(t)\ge<<least:frac>>\,\rho^t$ for all $t$, so that $d(t)\le C r^t$ for all $t$ only if $r\ge\rho$.
-2. For one queue of rate $\mu$ that admits all, with at most $S$ jobs and $U\ge\lambda+\mu$, the
-   eigenvalues are 1 and $1-\frac{\lambda+\mu}U+\frac{2\sqrt{\lambda\mu}}U\cos(k\,<<angle>>)$ for
-   $k=1,\dots,S$, and $\rho$ is the one with $k=1$.
-3. There, if $\lambda\ne\mu$, then $W^2<U/(\sqrt\mu-\sqrt\lambda)^2$ for every $S$.
-4. There, if $\lambda=\mu$, then $W^2/(S+1)^{<<growth>>}\to U/(\pi^2\lambda)$: $W$ is of order $S$, not
-   $\sqrt S$.
+1. The law of $(X_0,X_\tau)$ is at total variation distance $\beta(\tau)$ from $\nu\otimes\nu$.
+2. The law of $n$ samples $X_0,X_\tau,\dots,X_{(n-1)\tau}$ is at distance at most
+   $(<<samples>>)\,\beta(\tau)$ from that of $n$ independent ones.
+3. Why $\tau$ has the factor 5, as we read it: a union over $n\le t$ samples, a further $t$ for the
+   stopping rule, and the sum over $t\le T$ make of point 2
+   $$\sum_{t\le T}t\sum_{n\le t}(n-1)\le<<leading:frac>>\,T^4+\tfrac1{12}T^3,$$
+   which $\rho^\tau\le T^{-5}$ turns into $O(1/T)$. For a bounded sum $T^{-<<power>>}$ is enough.
 
-*One queue* with $\mu=\frac12$ and $U=1$:
-
-| | $S=5$ | 10 | 20 | 40 |
-|---|---|---|---|---|
-| $\lambda=\frac14$: $W^2$ | <<stable:cells>> |
-| $t_{mix}$ | <<stable_mixing:cells>> |
-| $C\ge d(t)/\rho^t$ at $t=4\,t_{mix}$ | <<constants:cells>> |
-| $\lambda=\frac12$: $W^2$ | <<critical:cells>> |
-
-So it is $C$ that grows where $W$ does not.
-
-*Three tiers* of one queue each, rates 1, half of the jobs going on, $U=\lambda+3$. The largest values
-over all thresholds are
-
-| | $S=3$ | 4 | 5 |
-|---|---|---|---|
-| $\lambda=\frac14$: $W^2$ | <<tiers:cells>> |
-| $t_{mix}$ | <<tiers_mixing:cells>> |
-| $\lambda=\frac{99}{100}$: $W^2$ | <<busy_tiers:cells>> |
-| $t_{mix}$ | <<busy_tiers_mixing:cells>> |
-
-The largest $\rho$ is that of accepting all for $\lambda=\frac14$, and of rejecting all for
-$\lambda=\frac{99}{100}$. The longest mixing time is that of rejecting all: the network has to drain.
+*Example.* Three tiers of one queue each, rates 1, half of the jobs going on, $\lambda=\frac14$, $S=4$,
+all accepted, $U=\frac{13}4$: $\rho=<<rho>>$. For $\tau=1,100,300$ the ratio $d(\tau)/\rho^\tau$ is
+<<far>>, and $\beta(\tau)/\rho^\tau$ is <<average>>.
 """,
     claimed={
-        "least": r"1/2",
-        "angle": r"\tfrac\pi{S+1}",
-        "bound": "1",
-        "growth": "2",
-        "stable": "6.75, 13.47, 19.18, 21.73",
-        "stable_mixing": "12, 34, 79, 166",
-        "constants": "1.48, 3.10, 21.93, 3350.36",
-        "critical": "6.95, 24.18, 89.03, 340.31",
-        "tiers": "18.05, 23.77, 29.32",
-        "tiers_mixing": "53, 64, 75",
-        "busy_tiers": "18.84, 18.84, 18.84",
-        "busy_tiers_mixing": "66, 79, 92",
+        "pair": "1",
+        "samples": "n-1",
+        "leading": "1/8",
+        "power": "4",
+        "rho": "0.958795",
+        "far": "1.0405, 1.5159, 1.5163",
+        "average": "0.7582, 0.3592, 0.3592",
     },
-    meaning={"bound": "what multiplies the bound of point 3"},
+    meaning={"pair": "the distance of point 1, as a multiple of beta"},
     parts={
-        "rate": "no faster decay",
-        "spectrum": "the eigenvalues",
-        "stable": "off criticality",
-        "critical": "at criticality",
-        "queue": "numbers of one queue",
-        "tiers": "numbers of three tiers",
+        "pair": "two samples",
+        "samples": "the samples of a module",
+        "exponent": "the factor 5",
+        "example": "three tiers",
     },
+    rests_on=["admission.mixing_w"],
     uncovered=(
-        "acyclic and hyper-stable networks, for which the source states W of order sqrt(S), beyond one "
-        "queue; and policies other than thresholds, over which it takes the largest rho as well"
+        "policies that change within a module, and stopping rules that look at the samples; the lemma's "
+        "own wording, which is lost"
     ),
 )
 
 
-@rho_vs_s.check(method="smt", scope="general", false={"least": "0.51"}, part="rate")
-def no_faster_decay(least: str) -> Finding:
-    """Bound an eigenvector's values by its largest one, for any chain; z3 decides the steps.
+@cache
+def _joint(samples: int, steps: int) -> tuple[Fraction, Fraction]:
+    """Distance of samples of one queue from independent ones, by enumeration, and beta.
 
-    Let f be an eigenvector of the eigenvalue z, scaled so that |f| <= 1 with equality at x. Then |z|^t =
-    |sum_y (P^t(x,y) - nu(y)) f(y)|, because nu f = 0 for z other than 1; by the triangle inequality and
-    |p f| <= |p| that is at most 2 d(t). A larger factor is refuted by one queue, where d(t) = 2^-t/2.
+    One queue, lambda = 1, mu = 1, S = 2, all accepted, U = 4: three states.
     """
-    import z3
-
-    from checks.methods.smt import implies, real
-
-    chain = queue_or_tiers(*_QUEUE)
-    if chain.farthest(3) < Fraction(least) / 8:
-        return refuted(f"one queue, rho = 1/2: d(3) = {chain.farthest(3)} < {least} * 2^-3")
-    p, a, b, total, far = z3.Reals("p a b total d")
-    unit = [a * a + b * b <= 1]
-    sums = [total <= 2 * far, total >= 0]
-    return combine(
-        [
-            implies(unit, (p * a) * (p * a) + (p * b) * (p * b) <= p * p, "|p f| <= |p|"),
-            implies(sums, far >= real(least) * total, "d(t) from the sum of |p|"),
-        ]
-    )
+    chain = queue_or_tiers("queue", "1", 2, 2, "4")
+    rows, unit = chain.rows(steps)
+    law = [Fraction(q, chain.mass) for q in chain.law]
+    total = Fraction(0)
+    for path in itertools.product(range(len(law)), repeat=samples):
+        joint, apart = law[path[0]], law[path[0]]
+        for now, then in itertools.pairwise(path):
+            joint *= Fraction(int(rows[now][then]), unit)
+            apart *= law[then]
+        total += abs(joint - apart)
+    return total / 2, chain.average(steps)
 
 
-@rho_vs_s.check(method="certified", scope="instances", false={"least": "1.1"}, part="rate")
-def decay_of_three_tiers(least: str) -> Finding:
-    """Compare d(t) with rho^t for three tiers, S = 3, under every threshold, at 1, 2, 4, ..., 256 steps.
-
-    d in rationals, rho from certified roots. There 1.1 is refuted; one queue needs 1/2.
-    """
-    from checks.methods.certified import ball, precision
-
-    lowest = None
-    with precision(300):
-        for theta, modulus in enumerate(_moduli("1/4", 3, "13/4")):
-            chain = queue_or_tiers("tiers", "1/4", 3, theta, "13/4")
-            for k in range(9):
-                ratio = ball(chain.farthest(2**k)) / modulus ** (2**k)
-                shown = f"threshold {theta}, t = {2**k}: d(t)/rho^t = {ratio.str(5, radius=False)}"
-                if ratio < ball(least):
-                    return refuted(shown)
-                if not ratio >= ball(least):
-                    return undecided(shown)
-                lowest = ratio if lowest is None or ratio < lowest else lowest
-    return proved(f"the least ratio d(t)/rho^t is {lowest.str(5, radius=False)}")
-
-
-_ANGLES = {r"\tfrac\pi{S+1}": 1, r"\tfrac\pi S": 0}
-
-
-@rho_vs_s.check(
-    method="symbolic", scope="general", false={"angle": r"\tfrac\pi S"}, part="spectrum"
+@module_independence.check(
+    method="smt", scope="general", false=[{"pair": "1/2"}, {"pair": "2"}], part="pair"
 )
-def eigenvalues_of_one_queue(angle: str) -> Finding:
-    """Verify the eigenvectors' increments for all rates, S and k.
+def two_samples(pair: str) -> Finding:
+    """Take nu(x) out of each term |nu(x) P(x,y) - nu(x) nu(y)|, and bound the average by the largest.
 
-    For an eigenvector f of eigenvalue 1 - sigma/U, sigma > 0, the increments g(s) = f(s) - f(s-1) obey
-    lambda g(s+1) + mu g(s-1) = (lambda + mu - sigma) g(s) with g(0) = g(S+1) = 0, and g gives f back.
-    So g(s) = (mu/lambda)^(s/2) sin(s x) with sin((S+1) x) = 0. The cosines of k = 1, ..., S differ, and
-    with 1 these are all S + 1 eigenvalues. The last cosine is minus the first, so for U >= lambda + mu
-    the sum of both eigenvalues is not negative, and k = 1 has the largest modulus. Another angle is
-    refuted at S = 2.
-    """
-    import sympy
-
-    from checks.methods.symbolic import identity
-
-    plus = _ANGLES[one_of("angle", angle, *_ANGLES)]
-    rate, service = sympy.symbols("lambda mu", positive=True)
-    s, x = sympy.symbols("s x", real=True)
-    k, top = sympy.symbols("k S", integer=True, positive=True)
-    own = sympy.symbols("q", positive=True)  # sqrt(mu/lambda)
-
-    def g(at):
-        return own**at * sympy.sin(at * x)
-
-    factor = 2 * rate * own * sympy.cos(x)  # 2 sqrt(lambda mu) cos x
-    rest = (rate * g(s + 1) + rate * own**2 * g(s - 1) - factor * g(s)) / own**s
-    at_end = sympy.simplify(sympy.sin((top + 1) * k * sympy.pi / (top + plus)))
-    first = sympy.pi / (top + 1)
-    opposite = sympy.simplify(top * sympy.pi / (top + 1) - (sympy.pi - first)) == 0
-    opposite = opposite and sympy.expand_trig(sympy.cos(sympy.pi - x)) == -sympy.cos(x)
-    if plus and at_end == 0:
-        return combine(
-            [
-                identity(sympy.expand_trig(sympy.expand(rest)), sympy.Integer(0), "recursion of g"),
-                decide(opposite, "the last cosine is minus the first", "the cosines do not cancel"),
-            ]
-        )
-    matrix = sympy.Matrix(
-        [
-            [-rate, rate, 0],
-            [service, -rate - service, rate],
-            [0, service, -service],
-        ]
-    )
-    claims = -(rate + service) + 2 * sympy.sqrt(rate * service) * sympy.cos(sympy.pi / (2 + plus))
-    value = sympy.simplify((matrix - claims * sympy.eye(3)).det().subs({rate: 1, service: 4}))
-    text = f"S = 2, lambda = 1, mu = 4: det(Q - sigma I) = {value}"
-    return refuted(text) if value != 0 else undecided(text)
-
-
-@rho_vs_s.check(method="smt", scope="general", false={"bound": "0.9"}, part="stable")
-def bounded_off_criticality(bound: str) -> Finding:
-    """Ask z3 for 1 - rho >= (sqrt(mu) - sqrt(lambda))^2/U, over all rates, U and cosines.
-
-    log(1/rho) >= 1 - rho, because e^x >= 1 + x; so W^2 <= 1/(1 - rho). A smaller multiple is refuted by
-    one queue with S = 400, lambda = 1/4, mu = 1, U = 10.
+    Summed over y and halved the term at x is nu(x) TV(P(x,.), nu). z3 decides both steps, over all
+    reals; the average is at most d because sum_x nu(x) (d - d_x) has no negative term. Another factor
+    is refuted by the enumerated law of one queue with three states.
     """
     import z3
-    from flint import arb
 
-    from checks.judging import exponential_above_line
-    from checks.methods.certified import ball, precision
     from checks.methods.smt import implies
 
-    if Fraction(bound) < 1:
-        with precision(100):
-            cosine = (arb.pi() / 401).cos()
-            rho = 1 - ball("5/4") / 10 + cosine / 10
-            w_square, told = inverse_log(rho), ball(bound) * 10 / ball("1/4")
-            text = f"S = 400, lambda = 1/4, mu = 1, U = 10: W^2 = {w_square.str(6, radius=False)}"
-            if w_square > told:
-                return refuted(f"{text} > {told.str(6, radius=False)}")
-        return undecided(text)
-    a, b, u, c = z3.Reals("root_lambda root_mu U cosine")
-    given = [a > 0, b > 0, a != b, u >= a * a + b * b, c < 1]
-    gap = a * a + b * b - 2 * a * b * c  # U (1 - rho)
+    found, beta = _joint(2, 1)
+    if found != Fraction(pair) * beta:
+        return refuted(f"one queue, S = 2, tau = 1: the distance is {found}, not {pair} * {beta}")
+    nu, p, q, far, here = z3.Reals("nu P q d d_x")
+
+    def size(value):
+        return z3.If(value >= 0, value, -value)
+
     return combine(
         [
-            implies(given, gap > (a - b) * (a - b), "U (1 - rho) > (root mu - root lambda)^2"),
-            exponential_above_line(),
+            implies([nu >= 0], size(nu * p - nu * q) == nu * size(p - q), "nu(x) taken out"),
+            implies([nu >= 0, here <= far], nu * (far - here) >= 0, "average and largest"),
         ]
     )
 
 
-@rho_vs_s.check(
-    method="symbolic", scope="general", false=[{"growth": "1"}, {"growth": "3"}], part="critical"
+@module_independence.check(
+    method="symbolic", scope="general", false={"samples": "n-2"}, part="samples"
 )
-def growth_at_criticality(growth: str) -> Finding:
-    """Compute the limit of W^2/(S+1)^growth for lambda = mu, for all U.
+def one_sample_after_another(samples: str) -> Finding:
+    """Replace the samples one at a time, for any number of them.
 
-    With x = pi/(S+1), 1 - rho = c (1 - cos x), c = 2 lambda/U. The limit must be U/(pi^2 lambda).
+    L_n = L_{n-1} P^tau differs from nu^n by L_{n-1} (P^tau - nu) + (L_{n-1} - nu^{n-1}) nu. The first
+    part has size beta, because X_{(n-2) tau} has law nu; the second that of n - 1 samples. So the bound
+    b_n = b_{n-1} + beta with b_1 = 0 is solved. A smaller bound is refuted by two samples of one queue.
     """
     import sympy
 
-    x, c = sympy.symbols("x c", positive=True)
-    power = sympy.Rational(growth)
-    quotient = (x / sympy.pi) ** power / -sympy.log(1 - c * (1 - sympy.cos(x)))
-    limit = sympy.simplify(sympy.limit(quotient, x, 0, "+"))
-    text = f"the limit is {limit}, where c = 2 lambda/U"
-    return decide(sympy.simplify(limit - 2 / (sympy.pi**2 * c)) == 0, text, text)
+    one_of("samples", samples, "n-1", "n-2")
+    law, new, step, nu, n, beta = sympy.symbols("L N P nu n beta", positive=True)
+    split = sympy.expand(law * step - new * nu - (law * (step - nu) + (law - new) * nu))
+    bound = sympy.sympify(samples, locals={"n": n}) * beta
+    solves = sympy.expand(bound - bound.subs(n, n - 1) - beta) == 0 and bound.subs(n, 1) == 0
+    if split == 0 and solves:
+        return proved("b_n = (n - 1) beta solves b_n = b_{n-1} + beta, b_1 = 0")
+    found, average = _joint(2, 1)
+    text = f"one queue, S = 2, two samples at tau = 1: distance {found}, bound 0 * {average}"
+    return refuted(text) if found > 0 else undecided(text)
 
 
-_SIZES = (5, 10, 20, 40)
+@module_independence.check(
+    method="exact", scope="instances", false={"samples": "n-2"}, part="samples"
+)
+def samples_of_one_queue(samples: str) -> Finding:
+    """Enumerate the joint law of 2 to 5 samples of one queue at tau = 1, 2, 4, 8, in rationals."""
+    less, shown = {"n-1": 1, "n-2": 2}[one_of("samples", samples, "n-1", "n-2")], []
+    for n in (2, 3, 4, 5):
+        for steps in (1, 2, 4, 8):
+            found, beta = _joint(n, steps)
+            if found > (n - less) * beta:
+                return refuted(
+                    f"{n} samples, tau = {steps}: {decimal(found, 5)} > {n - less} * {decimal(beta, 5)}"
+                )
+            shown.append(found / ((n - 1) * beta))
+    largest = max(shown)
+    return proved(
+        f"{len(shown)} joint laws, the largest part of the bound is {decimal(largest, 4)}",
+        **{"largest part of the bound": exact(largest)},
+    )
 
 
-def _rho_of_one_queue(rate: str, size: int) -> arb:
-    """rho of one queue of rate 1/2, U = 1."""
-    from flint import arb
+@module_independence.check(
+    method="symbolic",
+    scope="general",
+    false=[{"leading": "1/9"}, {"power": "3"}],
+    part="exponent",
+)
+def sum_of_the_union_bounds(leading: str, power: str) -> Finding:
+    """Compute the double sum for all T, compare it with the bound, and find the power that bounds it."""
+    import sympy
 
-    from checks.methods.certified import ball
+    t, n, horizon = sympy.symbols("t n T", integer=True, positive=True)
+    total = sympy.expand(
+        sympy.summation(t * sympy.summation(n - 1, (n, 1, t)), (t, 1, horizon)).doit()
+    )
+    lead = sympy.Rational(leading)
+    slack = sympy.Poly(lead * horizon**4 + horizon**3 / 12 - total, horizon)
+    fits = all(coefficient >= 0 for coefficient in slack.coeffs())
+    least = sympy.limit(total / horizon ** int(power), horizon, sympy.oo)
+    at_large = slack.eval(1000)
+    return combine(
+        [
+            decide(
+                fits,
+                f"the sum is {total}",
+                f"T = 1000: the bound less the sum is {at_large}",
+            )
+            if fits or at_large < 0
+            else undecided(f"the bound less the sum is {slack.as_expr()}"),
+            decide(
+                least.is_finite is True,
+                f"divided by T^{power} it tends to {least}",
+                f"divided by T^{power} it tends to {least}",
+            ),
+        ]
+    )
 
-    both = ball(Fraction(rate)) + ball("1/2")
-    return 1 - both + 2 * (ball(Fraction(rate)) / 2).sqrt() * (arb.pi() / (size + 1)).cos()
 
-
-@rho_vs_s.check(
+@module_independence.check(
     method="certified",
     scope="general",
     false=[
-        {"stable": "6.75, 13.47, 19.18, 38.37"},
-        {"stable_mixing": "12, 34, 79, 165"},
-        {"constants": "1.48, 1.48, 1.48, 1.48"},
-        {"critical": "6.95, 13.90, 27.80, 55.60"},
+        {"rho": "0.958796"},
+        {"far": "1.0405, 1.5159, 1.5159"},
+        {"average": "0.7582, 0.7582, 0.7582"},
     ],
-    part="queue",
+    part="example",
 )
-def numbers_of_one_queue(stable: str, stable_mixing: str, constants: str, critical: str) -> Finding:
-    """Compute W^2 with Arb, and d at and before the mixing time in rationals.
+def distances_of_the_example(rho: str, far: str, average: str) -> Finding:
+    """Compute both distances in rationals from matrix powers, and rho from certified roots.
 
-    The part is about these queues. d comes from powers of the exact transition matrix. Among the refuted
-    numbers are W^2 proportional to S at criticality, and a bounded C.
+    The part is about this chain of 35 states.
     """
     from checks.methods.certified import ball, precision
 
-    found = []
-    columns = zip(
-        _SIZES,
-        *(text.split(",") for text in (stable, stable_mixing, constants, critical)),
-        strict=True,
-    )
+    chain = queue_or_tiers("tiers", "1/4", 4, 4, "13/4")
     with precision(200):
-        for size, w_told, mixing_told, constant_told, critical_told in columns:
-            rho, mixing = _rho_of_one_queue("1/4", size), int(mixing_told)
-            chain = queue_or_tiers("half", "1/4", size, size, "1")
-            found.append(_decimal_of(inverse_log(rho), w_told, f"W^2, lambda 1/4, S {size}"))
-            before, far = _around(chain, mixing)
-            found.append(
-                decide(
-                    far <= Fraction(1, 4) < before,
-                    f"S {size}: t_mix = {mixing}",
-                    f"S {size}: d({mixing - 1}) = {decimal(before, 5)}, d({mixing}) = {decimal(far, 5)}",
-                )
-            )
-            least = ball(chain.farthest(4 * mixing)) / rho ** (4 * mixing)
-            found.append(_decimal_of(least, constant_told, f"C, S {size}"))
-            square = inverse_log(_rho_of_one_queue("1/2", size))
-            found.append(_decimal_of(square, critical_told, f"W^2, lambda 1/2, S {size}"))
+        modulus = chain.second_modulus()
+        found = [decimal_of(modulus, rho, "rho")]
+        columns = zip((1, 100, 300), far.split(","), average.split(","), strict=True)
+        for steps, far_told, average_told in columns:
+            unit = modulus**steps
+            most = ball(chain.farthest(steps)) / unit
+            mean = ball(chain.average(steps)) / unit
+            found.append(decimal_of(most, far_told, f"d/rho^tau, tau {steps}"))
+            found.append(decimal_of(mean, average_told, f"beta/rho^tau, tau {steps}"))
     return combine(found)
-
-
-@cache
-def _around(chain: Chain, mixing: int) -> tuple[Fraction, Fraction]:
-    return chain.farthest(mixing - 1), chain.farthest(mixing)
-
-
-@rho_vs_s.check(
-    method="certified",
-    scope="general",
-    false=[
-        {"tiers": "18.05, 23.77, 29.33"},
-        {"tiers_mixing": "29, 43, 57"},
-        {"busy_tiers": "7.98, 10.47, 13.03"},
-        {"busy_tiers_mixing": "17, 24, 32"},
-    ],
-    part="tiers",
-)
-def numbers_of_three_tiers(
-    tiers: str, tiers_mixing: str, busy_tiers: str, busy_tiers_mixing: str
-) -> Finding:
-    """Isolate the eigenvalues of every threshold's exact matrix, and compute d in rationals.
-
-    The part is about these networks: 20 to 56 states, rational characteristic polynomials, certified
-    roots. The numbers of accepting all, in place of the largest over the thresholds, are refuted.
-    """
-    from checks.methods.certified import precision
-
-    found = []
-    for rate, clock, squares, mixings, slowest in (
-        ("1/4", "13/4", tiers, tiers_mixing, None),
-        ("99/100", "399/100", busy_tiers, busy_tiers_mixing, 0),
-    ):
-        for limit, w_told, mixing_told in zip(
-            (3, 4, 5), squares.split(","), mixings.split(","), strict=True
-        ):
-            case = f"tiers, lambda {rate}, S {limit}"
-            moduli = _moduli(rate, limit, clock)
-            top = limit if slowest is None else slowest
-            with precision(100):
-                largest = all(moduli[top] > m for theta, m in enumerate(moduli) if theta != top)
-                found.append(
-                    decide(
-                        largest,
-                        f"{case}: threshold {top}",
-                        f"{case}: {top} has not the largest rho",
-                    )
-                )
-                found.append(_decimal_of(inverse_log(moduli[top]), w_told, f"W^2, {case}"))
-            mixing = int(mixing_told)
-            far = _far_by_threshold(rate, limit, clock, mixing)
-            before = _far_by_threshold(rate, limit, clock, mixing - 1)
-            quarter = Fraction(1, 4)
-            found.append(
-                decide(
-                    max(far) <= quarter and before[0] > quarter,
-                    f"{case}: t_mix = {mixing}",
-                    f"{case}: d({mixing - 1}) = {decimal(before[0], 4)} rejecting all, the largest "
-                    f"d({mixing}) = {decimal(max(far), 4)}",
-                )
-            )
-    return combine(found)
-
-
-@cache
-def _moduli(rate: str, limit: int, clock: str) -> tuple[arb, ...]:
-    return tuple(
-        queue_or_tiers("tiers", rate, limit, theta, clock).second_modulus()
-        for theta in range(limit + 1)
-    )
-
-
-@cache
-def _far_by_threshold(rate: str, limit: int, clock: str, steps: int) -> tuple[Fraction, ...]:
-    return tuple(
-        queue_or_tiers("tiers", rate, limit, theta, clock).farthest(steps)
-        for theta in range(limit + 1)
-    )
