@@ -38,9 +38,10 @@ theorem_6_3 = Claim(
     source=Source(SOURCE, "Theorem 6.3", provenance="reconstructed"),
     statement=r"""
 From an empty queue CQB-Opt takes the pair with the largest sum of estimate and width in every round.
-The contexts are fixed in advance by an adversary; Assumptions 3.1, 3.2 and 3.4 hold; $\delta=1/T$, and
-$\beta_T$ is a width of
-`contextual.confidence_width` with $4\beta_T\ge\epsilon$ and $2\beta_T\ge1$. Let
+The contexts are fixed in advance by an adversary; the other assumptions are those of
+`contextual.theorem_5_5`, and $m_t$, $\delta_t$ are those of `contextual.psi_product_bound`. Let
+$\delta=1/T$, $\beta_T$ a width of `contextual.confidence_width` with $4\beta_T\ge\epsilon$ and
+$2\beta_T\ge1$,
 $\Lambda=\ln(1+T/(dK\kappa\lambda_0))$, $\omega'=128\,\beta_T^2Kd\Lambda/\epsilon^3$, and
 $C_\rho=1+16/\epsilon^2$. Then
 $$\begin{aligned}R_T&\le\sqrt{\sum m_t^2}\sqrt{\sum\delta_t^2},\\

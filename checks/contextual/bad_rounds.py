@@ -25,7 +25,8 @@ elliptical_count = Claim(
     statement=r"""
 In round $t=1,\dots,T$ a context $x_t$, $\|x_t\|\le1$, is tried at server $k_t$ of $K$; $V_{t,k}$ is
 $\kappa\lambda_0I$ plus the sum of $x_sx_s^\top$ over the rounds $s\le t$ with $k_s=k$. Contexts and
-servers may be chosen by an adversary. Let all widths be at most $\beta_T$, and $0<\epsilon\le4\beta_T$.
+servers may be chosen by an adversary. Let all widths $\beta_{t,k}$ be at most $\beta_T$, and
+$0<\epsilon\le4\beta_T$.
 Round $t$ is *bad* if $\|x_t\|_{V_{t-1,k_t}^{-1}}>\epsilon/(4\beta_{t-1,k_t})$. Then
 $$\begin{aligned}\sum_{t\le T}\min\bigl\{1,\|x_t\|^2_{V_{t-1,k_t}^{-1}}\bigr\}
 &\le<<potential>>\,Kd\ln\Bigl(1+\frac T{dK\kappa\lambda_0}\Bigr),\\

@@ -174,9 +174,11 @@ theorem_5_5 = Claim(
     source=Source(SOURCE, "Theorem 5.5", provenance="reconstructed"),
     statement=r"""
 From an empty queue CQB-$\varepsilon$ explores for $\tau$ rounds, then with rate
-$\varepsilon=T^{-1/2}<\epsilon/2$, under Assumptions 3.1 to 3.4; $\delta=T^{-<<confidence>>}$.
-$\beta_T$ is a width of `contextual.confidence_width`, $N$ and $\tau$ are those of
-`contextual.exploration_length`, both rounded up, and $s_0$ is that of `contextual.instant_gap`. Let
+$\varepsilon=T^{-1/2}<\epsilon/2$; $\delta=T^{-<<confidence>>}$. *Assumptions* (3.1 to 3.4):
+$\|x\|\le1$, $\|\theta^*_k\|\le S$; slopes of $\mu$ of at least $1/\kappa$; independent contexts of one
+law with $E[xx^\top]\succeq\sigma_0^2I$; every job has a server at which it leaves with probability at
+least $\lambda+\epsilon$. $\beta_T$ is a width of `contextual.confidence_width`, $N$ and $\tau$ are those
+of `contextual.exploration_length`, both rounded up, and $s_0$ is that of `contextual.instant_gap`. Let
 $\omega=4\tau/\epsilon$ and $C_\rho=1+16/\epsilon^2$.
 
 1. $R_T\le\sum_{t<T}M_t\Delta_t$, where, with $\nu$ of `contextual.instant_gap` at $s=t-1-\tau$,
@@ -769,9 +771,9 @@ cqb_eta2 = Claim(
     source=Source(SOURCE, "beyond the source: arXiv 2606.09668, abstract", provenance="ours"),
     statement=r"""
 From an empty queue CQB-$\eta$-2 explores for $\tau$ rounds, then with the constant rate
-$\eta=<<explore>>$ until round $T_c$, and after it not at all; Assumptions 3.1 to 3.4,
-$\delta=T^{-2}$, and $\beta_T$, $N$, $\tau$, $s_0$ are as in `contextual.theorem_5_5`, with $\eta$ for
-$\varepsilon$. Let $\omega=2\tau/\epsilon$, $c=\epsilon^2/4$,
+$\eta=<<explore>>$ until round $T_c$, and after it not at all, under the assumptions of
+`contextual.theorem_5_5`; $\delta=T^{-2}$, and $\beta_T$, $N$, $\tau$, $s_0$ are as there, with $\eta$
+for $\varepsilon$. Let $\omega=2\tau/\epsilon$, $c=\epsilon^2/4$,
 $\Gamma=1+\frac87(1+\frac{416}{75}\lambda/\epsilon)$,
 $$\mathrm{cut}=1+\omega+\frac1c\ln\Bigl(<<series:frac>>\,\frac\Gamma c\sqrt T\Bigr),\qquad
 T_c=\lfloor T-\mathrm{cut}\rfloor.$$

@@ -35,7 +35,8 @@ exploration_length = Claim(
     statement=r"""
 The contexts of jobs are independent with one law, $\|x\|\le1$, and $E[xx^\top]$ has no eigenvalue below
 $\sigma_0^2>0$. In rounds $1,\dots,\tau$ each fresh job is tried, on the next of $K\ge2$ servers in turn.
-Let $0\le2\varepsilon<\epsilon$, let all widths be at most $\beta_T$, and let the integer $N$ be at least
+Let $0\le2\varepsilon<\epsilon$, let all widths be at most $\beta_T$, $V_{t,k}$ as in
+`contextual.elliptical_count`, and let the integer $N$ be at least
 $$\frac{\ln(dK/\delta)}{<<rate>>\,\sigma_0^2}\qquad\text{and}\qquad
 \frac{<<samples>>\,\beta_T^2}{\sigma_0^2(\epsilon-2\varepsilon)^2}.$$
 
@@ -332,7 +333,8 @@ $$s\ge s_0=\frac K{\lambda\varepsilon}\max\Bigl\{8\ln\frac K\delta,\
 1. With probability at least $1-2\delta$ the least eigenvalue of $V_{t-1,k}$ is at least
    $$\kappa\lambda_0+\frac{\lambda\varepsilon\,s\,\sigma_0^2}{<<spread>>K}$$
    for every server. (Already $2K$ will do, with probability $1-\delta$.)
-2. If all intervals hold with probability at least $1-\delta$, then
+2. If all intervals hold with probability at least $1-\delta$, then the error $\mathrm{gap}_t$
+   of the choice, the largest rate that waits less the rate of the pair tried, satisfies
    $$\begin{aligned}E[\mathrm{gap}_t^2]&\le<<failures>>\,\delta+\lambda\varepsilon+<<bonus>>\,\beta_T^2\,\nu,\\
    \nu&=\Bigl(\lambda_0+\frac{\lambda\varepsilon\,s\,\sigma_0^2}{<<spread>>K}\Bigr)^{-1}.\end{aligned}$$
 """,

@@ -208,7 +208,8 @@ ramp_clean = Claim(
     source=Source(SOURCE, "Lemmas 5.4 and 6.2", provenance="ours"),
     kind="lemma",
     statement=r"""
-In the setting of the exponential potential, with Assumption 3.4, let $E_g\subseteq E_t$ be an event on
+In the setting of `contextual.queue_potential` let every job have a server at which it leaves with
+probability at least $\lambda+\epsilon$ (Assumption 3.4). Let $E_g\subseteq E_t$ be an event on
 which at most $b$ of the rounds before $t$ are bad ($b=\tau$ for CQB-$\varepsilon$, the bound on
 $|B'|$ for CQB-Opt), $a\ge\lambda+\frac5{16}\epsilon$, and
 $$\omega=<<omega>>\,\frac{ab}\epsilon,\qquad \Gamma=1+\frac87C_\lambda,\qquad

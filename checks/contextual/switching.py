@@ -65,11 +65,8 @@ failure, starts at the first, and takes $a$ with probability $\tfrac13$ if both 
 | $7/10$ | $1/2$ | 8 | 2 of each type | $<<regret_2:6>>$ |
 | $1/2$ | $1/3$ | 10 | 1 of each type | $<<regret_3:6>>$ |
 
-The card has these rationals in full. The terms of the first row add up to it:
-
-| $t$ | 1 | 2 | 3 | 4 | 5 | 6 | 7 |
-| --- | --- | --- | --- | --- | --- | --- | --- |
-| $E[\psi(t,8)]$ | <<terms:cells>> |
+The card has these rationals in full. The first is the sum of $E[\psi(t,8)]$ for $t=1,\dots,7$, which are
+<<terms>>.
 """,
     claimed={
         "first": "1",

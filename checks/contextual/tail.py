@@ -518,7 +518,7 @@ queue_tail = Claim(
     source=Source(SOURCE, "Appendix C.4", provenance="reconstructed"),
     kind="lemma",
     statement=r"""
-In the setting of the exponential potential let $\rho=e^{-\epsilon^2/8}$ and
+In the setting of `contextual.queue_potential` let $\rho=e^{-\epsilon^2/8}$ and
 $a=1+<<slope:frac>>\,\epsilon$. For all $t$ and $b\ge0$
 $$\begin{aligned}&\Pr\bigl(Q(t)\ge aB(t-1)+b,\ E_t\bigr)\\
 &\qquad\le\Bigl(\rho^{t-1}+\frac1{1-\rho}\Bigr)e^{-<<exponent>>\,\epsilon b}\\
@@ -714,8 +714,8 @@ disagreement_queue = Claim(
     source=Source(SOURCE, "Appendix C.4", provenance="ours"),
     kind="lemma",
     statement=r"""
-In the setting of the exponential potential let $Q^+$ and $Q^-$ have the same length $Q(t)$ and see the
-same arrival $A(t)$. If in round $t$ a job leaves $Q^-$ and none leaves $Q^+$, then
+In the setting of `contextual.queue_potential` let $Q^+$ and $Q^-$ have the same length $Q(t)$ and see
+the same arrival $A(t)$. If in round $t$ a job leaves $Q^-$ and none leaves $Q^+$, then
 $$Q^+(t+1)=<<queue>>.$$
 That is known from the past and $A(t)$ alone; the realised $Q(t+1)$, in which a job may have left, can be
 smaller. For every real $b$

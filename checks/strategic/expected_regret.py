@@ -58,7 +58,9 @@ sufficiency_expected_regret = Claim(
 In a period of $W$ steps let $R_{ij}$ be the number of packets that server $j$ would have accepted from
 queue $i$ less the number of packets of $i$ that were accepted, $R_i=\max_jR_{ij}$; $\mathcal F$ is the
 history before the period, $B_j$ counts the steps in which server $j$ is busy just before service, and
-$\Delta=\mu(1-\lambda_{\max})-\lambda$. Servers accept by any rule; neither rule nor learners foresee
+$\Delta=\mu(1-\lambda_{\max})-\lambda$. Queue $i$ has $N_i$ packets at the start, $N=\sum_iN_i$,
+$M=\max_iN_i$; a prime marks the end of the period.
+Servers accept by any rule; neither rule nor learners foresee
 arrivals and services that are still to come.
 
 1. *Largest regret.* Let $r$ be at least the mean, given $\mathcal F$, of <<regret>>

@@ -32,21 +32,23 @@ largest sum exceeds the number of accepted packets by more than
 $$\begin{aligned}\theta=&\ m\sqrt{<<deviation>>\,W\ln(m/\zeta)}+\frac{2m}\mu\\
 &+\Bigl(1+\frac{2m}\mu\Bigr)\sqrt{2W\ln(m/\zeta)},\end{aligned}$$
 the alarm, it switches to <<guard>> with learning rate $\sqrt{(2\ln m+\ln(2/\zeta))/(mW)}$, until the
-period ends. Environments are those of the claim about restarted EXP3-IX: what a server would do in a
+period ends. Environments are those of `strategic.exp3ix_restarted`: what a server would do in a
 step is fixed before the draw.
 
 1. *Estimates.* Whatever the environment does, with probability at least $1-\zeta$ no server would have
    accepted more than $\sum\hat u(j)+m\sqrt{<<deviation>>\,W\ln(m/\zeta)}$ packets up to the alarm (or
    up to the end of the period, if there is none).
 2. *Any environment.* At the alarm the largest sum exceeds the accepted packets by $\theta+<<jump>>$ at
-   most. So with probability at least $1-2\zeta$, given all that happened before the period,
+   most. So with probability at least $1-2\zeta$, given all that happened before the period, the regret
+   $R$ of the queue in the period is bounded by
    $$\begin{aligned}R\ \le\ &\theta+<<jump>>+m\sqrt{<<deviation>>\,W\ln(m/\zeta)}\\
    &+2\sqrt{mW(2\ln m+\ln(2/\zeta))}+\ln(2/\zeta).\end{aligned}$$
 3. *False alarms.* Let there be <<servers>> with total rate $\mu$, and $n$ queues that all route so; let
    every server decide by itself, all by the same rule, which may depend on the senders and on the queues
    but not on what the server did before. Then the probability of an alarm at any of the queues in a
    period is at most $2n\zeta$, whatever happened before it.
-4. *Growth.* With identical servers let $\Psi$ and $\gamma$ be as in the linear submartingale, for a
+4. *Growth.* With identical servers let $\Psi$ and $\gamma$ be those of
+   `strategic.linear_submartingale`, for a
    queue of the largest rate. In a step in which this queue does not route uniformly $\Psi$ drifts by
    $\gamma-<<cost>>$ at least. So $E\,\Psi_{kW}\ge\Psi_0+(\gamma-2n\zeta)\,kW$ if all queues are guarded
    and the rule is as in 3, and for $\zeta<\gamma/(2n)$ the queues are unstable although every learner

@@ -277,8 +277,8 @@ of full buffers, all at the end of a step, and
 $$\Psi=N_1+c\,Z+\frac bm,\qquad c=<<weight>>,\qquad\gamma=\lambda_1-1+c\,\lambda.$$
 
 1. From **every** state $E[\Psi_{t+1}-\Psi_t\mid\mathcal F_t]\ge\gamma$.
-2. For one queue it is sharp: $\gamma/(1+c)=\lambda-h$, the growth of a backlogged queue, where $h$ is
-   the Hamacher sum of the rates.
+2. For one queue it is sharp: $\gamma/(1+c)=\lambda-h$, the growth of a backlogged queue, where
+   $h=\mu/(1+\mu-\nu)$ is the Hamacher sum of the rates.
 """,
     claimed={"weight": r"(1-\nu)/\mu", "excess": "0"},
     meaning={

@@ -34,7 +34,7 @@ good_event = Claim(
     statement=r"""
 For $\delta,\zeta>0$ and a period of $W$ steps with history $\mathcal F$ before it, let
 $\mathcal G_\delta$ be the event that $A_i\le(\lambda_i+\delta)W$ and $R_i\le\delta W$ for every queue
-$i$ (arrivals and realised regret in the period).
+$i$ (arrivals and realised regret in the period, as in `strategic.longest_queue_drift`).
 
 1. For every queue $\Pr(A_i>(\lambda_i+\delta)W\mid\mathcal F)\le e^{-<<exponent>>\delta^2W}$.
 2. If each of these $2n$ conditions fails with probability at most $\zeta$, given <<guarantee>>, then

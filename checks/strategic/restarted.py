@@ -556,7 +556,8 @@ $\eta=\sqrt{K/(mW)}$, $K=2\ln m+\ln2n+1$, restarted every $W$ steps, and let ser
 1. If
    $$\begin{aligned}&\mu\Bigl(2\sqrt{mWK}+1+\ln2n+\sqrt{\tfrac{W\ln n}2}\Bigr)\\
    &\quad+m\ \le\ <<share>>\,\Delta W,\end{aligned}$$
-   then the bound on the drift of $\Phi=N+\mu M$ over a period that starts with
+   then, with $N$ packets in all queues and $M$ in the longest, the bound on the drift of
+   $\Phi=N+\mu M$ over a period that starts with
    $\Phi\ge D=(n+\mu)W$ is at most $-\Delta W/2$.
 2. It suffices that $W\ge\bigl(<<scale>>\mu/\Delta\bigr)^2\bigl(2\sqrt{mK}+\sqrt{\ln(n)/2}\bigr)^2$ and
    $W\ge\frac4\Delta\bigl(\mu(1+\ln2n)+m\bigr)$.

@@ -308,8 +308,9 @@ There are $n$ queues with arrival rates $\lambda_i\in(0,1)$, the largest being $
 $\lambda=\sum_i\lambda_i$, and $m$ servers with one-packet buffers, service rates $\mu_j\in(0,1)$,
 $\mu=\sum_j\mu_j$, and any acceptance rule. The learners have regret guarantees with high probability:
 for all $\delta,\zeta>0$ there are arbitrarily long periods such that, if time is cut into periods of $W$
-steps, in each of them $\Pr(R_i>\delta W\mid\mathcal F)\le\zeta$ for the realised regret $R_i$ of every
-queue, given the history $\mathcal F$ before the period. If
+steps, in each of them $\Pr(R_i>\delta W\mid\mathcal F)\le\zeta$ for every queue, given the history
+$\mathcal F$ before the period. Here $R_i$ is the realised regret of queue $i$: the most of its packets
+that a single server would have accepted in the period, less those that were accepted. If
 $$\sum_j\mu_j\ >\ \frac{<<multiple>>}{1-\lambda_{\max}}\sum_i\lambda_i,$$
 then the expected number of packets in the system stays bounded for all time, whatever number it starts
 with.

@@ -29,7 +29,8 @@ There are $n$ queues and $m\ge2$ <<servers>> servers of rate $\nu=\mu/m<1$. Ever
 to a server drawn uniformly, independently of everything else; every server decides by itself, and the
 acceptance rule is <<rule>> at all of them. It may depend on which queues sent to the server and on all
 queues, but on nothing that the server did before. Let $R_{W,j}$ be the regret of one queue against
-server $j$ over a window of $W$ steps, and
+server $j$ over a window of $W$ steps, the packets of the queue that server $j$ would have accepted less
+those that were accepted, and
 $$v=<<bias>>.$$
 
 1. For every history $\mathcal F$ before the window (any lengths, any buffers)
