@@ -66,6 +66,7 @@ benchmark: setup
 	$(PY) benchmarks/exp3.py
 	$(PY) benchmarks/strategic.py
 	$(PY) benchmarks/contextual.py
+	$(PY) benchmarks/admission.py
 
 clean:
 	rm -rf _build .cache .hypothesis .pytest_cache .ruff_cache

@@ -255,7 +255,7 @@ def kl_upper_limit(p: float, budget: float) -> float:
 
 
 def kl_lower_limit(p: float, budget: float) -> float:
-    """Smallest q in [0, p] with ``kl(p, q) <= budget``, to the last digits, from below.
+    """Smallest q in [0, p] with ``kl(p, q) <= budget``, to 2e-16, from below.
 
     Parameters
     ----------
@@ -595,6 +595,11 @@ class UcrlBound:
     ramps, episodes, outside, iteration : float
         ``K tau r_max``; ``K D r_max``; ``r_max S' pi^2 / 96``; ``2 r_max sqrt(T)`` for a precision of
         ``r_max / sqrt(t_k)`` of extended value iteration.
+    by_diameter : float
+        The main part with ``B(s) = 2 D r_max`` and f = 1, as in Jaksch et al.
+    remembered : float
+        ``97 r_max D^2 S' A max(Q, T^(1/4)) log(2 A T)^2`` with ``Q = (10 D / nu(S))^2 log((10 D /
+        nu(S))^4)``: a second-order term *from memory* of a related paper (arXiv 2302.10667).
     """
 
     main: float
@@ -602,11 +607,18 @@ class UcrlBound:
     episodes: float
     outside: float
     iteration: float
+    by_diameter: float
+    remembered: float
+
+    @property
+    def lower_order(self) -> float:
+        """Ramps, episodes, outside and iteration."""
+        return self.ramps + self.episodes + self.outside + self.iteration
 
     @property
     def total(self) -> float:
-        """The sum of all parts."""
-        return self.main + self.ramps + self.episodes + self.outside + self.iteration
+        """The main part and `lower_order`."""
+        return self.main + self.lower_order
 
 
 def largest_increments(model: AdmissionModel) -> NDArray[np.float64]:
@@ -696,13 +708,14 @@ def ucrl_bound(
         )
     delta = largest_increments(model) if increments is None else np.asarray(increments, dtype=float)
     around = np.concatenate([[0.0], delta, [0.0]])  # nothing lies below 0 or above S
+    nu = np.array(law(model, threshold(model.limit, model.limit)))
+    far = 10 * diameter / float(nu[-1])
     sizes = around[:-1] + around[1:] + reward
     f = np.ones(states) if weight is None else arguments.real_vector("weight", weight)
     if f.size != states or (f < 1).any() or (np.diff(f) < 0).any():
         raise ValueError(
             f"weight = {weight!r}; permitted: {states} nondecreasing numbers from 1, for s = 0..S"
         )
-    nu = np.array(law(model, threshold(model.limit, model.limit)))
     log = math.log(2 * ACTIONS * horizon)
     factor = (4 + 2 * _ROOT2) * _ROOT2 * math.sqrt(tau * log * horizon)
     episodes = published_episodes(horizon, tau, model.limit)
@@ -712,6 +725,14 @@ def ucrl_bound(
         episodes=episodes * diameter * reward,
         outside=reward * states * math.pi**2 / 96,
         iteration=2 * reward * math.sqrt(horizon),
+        by_diameter=factor * 2 * diameter * reward * math.sqrt(states),
+        remembered=97
+        * reward
+        * diameter**2
+        * states
+        * ACTIONS
+        * log**2
+        * max(far**2 * 4 * math.log(far), horizon**0.25),
     )
 
 
