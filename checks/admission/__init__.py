@@ -8,3 +8,4 @@ from checks.admission import spectrum as spectrum
 from checks.admission import thresholds as thresholds
 from checks.admission import bias as bias
 from checks.admission import perturbation as perturbation
+from checks.admission import throughput as throughput

@@ -405,8 +405,9 @@ _FACTORS = (
     r"\min\{s,\theta-s+1\}",
     r"\min\{s,\theta-s\}",
     r"\tfrac{s(\theta-s+1)}{\theta+1}",
+    r"\max\{s,\theta-s+1\}",
 )
-_HALVES = (r"\tfrac{S+1}2", r"\tfrac S2")
+_HALVES = (r"\tfrac{S+1}2", r"\tfrac S2", "S")
 _SHIFTS = (r"\tfrac q{1-q}", "0")
 
 increment_bounds = Claim(
@@ -496,6 +497,9 @@ def convolution_keeps_log_concavity(queue: str) -> Finding:
                 [*given, f * f_both >= f_left * f_right],
                 f * (f_both * ratio_left) >= f_left * (f_right * ratio),
                 "minors of one queue, one column further",
+            ),
+            implies(
+                [*given, f_left == 0], f * f_both >= f_left * f_right, "minors where f(p-t) = 0"
             ),
             identity(
                 (ac + a * c) * (bd + b * d) - (ad + a * d) * (bc + b * c) - (ac * bd - ad * bc),
@@ -591,8 +595,11 @@ def both_bounds_by_induction(projected: str, factor: str, half: str) -> Finding:
         _FACTORS[0]: smaller,
         _FACTORS[1]: z3.If(s <= theta - s, s, theta - s),
         _FACTORS[2]: s * (theta - s + 1) / (theta + 1),
+        _FACTORS[3]: theta + 1 - smaller,
     }[one_of("factor", factor, *_FACTORS)]
-    largest = (limit + 1 if one_of("half", half, *_HALVES) == _HALVES[0] else limit) / 2
+    largest = dict(zip(_HALVES, ((limit + 1) / 2, limit / 2, limit), strict=True))[
+        one_of("half", half, *_HALVES)
+    ]
     steps = [
         as_stated(perturbation_identity, cost=_COSTS[0]),
         implies(
@@ -683,6 +690,7 @@ def _second_bound(model: AdmissionModel, theta: int, s: int, factor: str = _FACT
         _FACTORS[0]: Fraction(min(s, theta - s + 1)),
         _FACTORS[1]: Fraction(min(s, theta - s)),
         _FACTORS[2]: Fraction(s * (theta - s + 1), theta + 1),
+        _FACTORS[3]: Fraction(max(s, theta - s + 1)),
     }[factor]
     return count * (model.holding_cost * theta + model.arrival_rate * model.rejection_cost)
 
@@ -714,12 +722,13 @@ def _violation(
 ) -> Finding | None:
     """Refuted by the first increment of a threshold outside its bounds; None if there is none."""
     found = increments(second, threshold(theta, first.limit))
-    size = first.limit + 1 if one_of("half", half, *_HALVES) == _HALVES[0] else first.limit
+    sizes = Fraction(first.limit + 1, 2), Fraction(first.limit, 2), Fraction(first.limit)
+    size = dict(zip(_HALVES, sizes, strict=True))[one_of("half", half, *_HALVES)]
     worst = first.holding_cost * first.limit + first.arrival_rate * first.rejection_cost
     for s in range(1, theta + 1):
         value = first.rates[s - 1] * found[s - 1]
         bounds = [_first_bound(first, theta, s), _second_bound(first, theta, s, factor)]
-        bounds.append(Fraction(size, 2) * worst)
+        bounds.append(size * worst)
         if not 0 <= value <= min(bounds):
             return refuted(
                 f"{described(first)}; lambda~ = {second.arrival_rate}, mu~ = ({listed(second.rates)}), "

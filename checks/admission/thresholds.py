@@ -419,7 +419,8 @@ $s=1,\dots,S$.
 
 1. *Valley.* If $\varphi$ is <<given>> on $\{0,\dots,S\}$, then $\theta\mapsto\bar c(\theta)$ is
    <<costs>>.
-2. *Scan.* If $\mu$ is <<shape>> on $\{0,\dots,S\}$, then $\varphi$ is convex, and the smallest optimal
+2. *Scan.* If $\mu$ is <<shape>> on $\{0,\dots,S\}$ (as in networks of single servers,
+   `admission.concave_rates`), then $\varphi$ is convex, and the smallest optimal
    threshold is the first $\theta<S$ with $<<stop>>$, or $S$ if there is none.
 3. *Optimality equation.* For any rates
    $$c=g_hs+\lambda\min\{R,d(s+1)\}-\mu(s)\,d(s)\quad(s=0,\dots,S),$$
@@ -448,7 +449,7 @@ $s=1,\dots,S$.
         "rule": "the increment that decides at s",
         "missed": "least cost where the scan stops too early",
     },
-    rests_on=["admission.threshold_gain"],
+    rests_on=["admission.threshold_gain", "admission.concave_rates"],
     parts={
         "valley": "the shape of the costs",
         "scan": "the smallest optimal threshold",
@@ -456,8 +457,7 @@ $s=1,\dots,S$.
         "decisions": "increments and optimal decisions",
         "instances": "a tie, and a valley that is not convex",
     },
-    uncovered="the intermediate value theorem (a solution exists), and that the rates of a given "
-    "network are concave: a theorem of the literature for queues of concave rates",
+    uncovered="the intermediate value theorem (a solution exists)",
 )
 
 
@@ -522,6 +522,7 @@ def _is_convex(values: Sequence) -> bool:
 
 def _other_costs(given: str, costs: str, count: int) -> Finding | None:
     """Refuted by a problem whose phi is as given and whose costs are not as stated; else None."""
+    one_of("given", given, *_GIVEN)
     fits = _is_valley if one_of("costs", costs, *_COSTS) == _COSTS[0] else _is_convex
     for model in (BENT, *drawn(count, limit=6, shape="any")):
         found = [solved_cost(model, threshold(theta, 6)) for theta in range(7)]
@@ -598,6 +599,7 @@ def scan_by_induction(shape: str, stop: str) -> Finding:
 
 def _stopped(model: AdmissionModel, stop: str) -> int:
     """Where the scan with the stated rule stops."""
+    one_of("stop", stop, *_STOPS)
     values, costs = phi(model), threshold_costs(model)
     for theta in range(model.limit):
         now, last, mean = values[theta + 1], values[theta], costs[theta]
@@ -608,6 +610,7 @@ def _stopped(model: AdmissionModel, stop: str) -> int:
 
 def _wrong_scan(shape: str, stop: str, count: int) -> Finding | None:
     """Refuted by a problem in which the scan misses the smallest optimal threshold; else None."""
+    one_of("shape", shape, *_SHAPES)
     for model in (TIED, *drawn(count, limit=6, shape=shape)):
         costs = [
             solved_cost(model, threshold(theta, model.limit)) for theta in range(model.limit + 1)
@@ -796,6 +799,7 @@ def increments_grow(shape: str, ties: str) -> Finding:
 
 def _no_threshold(shape: str, ties: str, count: int) -> Finding | None:
     """Refuted by a problem with an optimal policy that is no threshold (but for ties); else None."""
+    one_of("ties", ties, *_TIES)
     named = (TIED,) if shape == _SHAPES[0] else (TIED, BENT)
     for model in (*named, *drawn(count, limit=6, shape=shape)):
         cost = min(solved_cost(model, threshold(t, model.limit)) for t in range(model.limit + 1))
