@@ -78,6 +78,18 @@ def horizons(
     ]
 
 
+def _growth(power: Fraction, logs: Fraction) -> str:
+    """T^power (ln T)^logs as text, without factors 1."""
+
+    def raised(base: str, to: Fraction) -> str:
+        if to == 1:
+            return base
+        return f"{base}^{to}" if to > 0 and to.denominator == 1 else f"{base}^({to})"
+
+    factors = [raised(base, to) for base, to in (("T", power), ("(ln T)", logs)) if to]
+    return " ".join(factors) or "1"
+
+
 def grows_like(
     found: Order, power: Fraction, logs: Fraction, coefficient: Expr | None, name: str
 ) -> Finding:
@@ -96,9 +108,9 @@ def grows_like(
 
     from checks.methods.symbolic import identity
 
-    shown = f"T^({found.power}) (ln T)^({found.logs})"
+    shown = _growth(found.power, found.logs)
     if found.size != (power, logs):
-        return refuted(f"{name} grows like {shown}, not T^({power}) (ln T)^({logs})")
+        return refuted(f"{name} grows like {shown}, not {_growth(power, logs)}")
     if coefficient is None:
         return proved(f"{name} grows like {shown}")
     free = sorted(found.coefficient.free_symbols | coefficient.free_symbols, key=str)
@@ -768,7 +780,7 @@ cqb_eta2 = Claim(
     "contextual.cqb_eta2",
     title="With a constant rate of exploration that ends before the horizon the regret is "
     "O(T^(-<<power>>)) up to logarithms",
-    source=Source(SOURCE, "beyond the source: arXiv 2606.09668, abstract", provenance="ours"),
+    source=Source(SOURCE, "the abstract of arXiv 2606.09668", provenance="ours"),
     statement=r"""
 From an empty queue CQB-$\eta$-2 explores for $\tau$ rounds, then with the constant rate
 $\eta=<<explore>>$ until round $T_c$, and after it not at all, under the assumptions of

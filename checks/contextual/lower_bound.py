@@ -34,7 +34,7 @@ PAIRS = (
 lower_bound = Claim(
     "contextual.lower_bound",
     title="For every policy and horizon T there is a queue with regret of order 1/sqrt(T)",
-    source=Source(SOURCE, "beyond it", provenance="ours"),
+    source=Source(SOURCE, "the regret bounds, Theorems 5.5 and 6.3", provenance="ours"),
     statement=r"""
 All jobs are alike, the queue starts empty, $T\ge3$, and of two servers one completes a job with
 probability $p+D$, the other with $p-D$, where $0<D<\min\{p,1-p\}$ and $p+D>\lambda$. (So $d=1$, $x=1$,
