@@ -306,7 +306,7 @@ _NONE = "none"
 
 sweeps_of_the_experiments = Claim(
     "contextual.sweeps_of_the_experiments",
-    title="What gets worse with d and with little slack in the experiments is the formula for tau",
+    title="In the sweeps CQB-epsilon fails where the formula makes it explore, and nowhere else",
     source=Source(SOURCE, "Section 7 and Appendix A, Figures 2 and 3", provenance="ours"),
     kind="proposition",
     statement=r"""
