@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import combinations
 
+from checks.admission.finite_chains import whole
 from checks.admission.instances import SOURCE, named_networks, six_policies, solved
 from checks.claim import Claim, Source
 from checks.finding import Finding, combine, decide, exact, one_of, proved, refuted, undecided
@@ -279,7 +280,7 @@ def rejecting_first(accepting: str, delay: str, delayed: str) -> Finding:
 
     A delay of 8 steps gives no counterexample: the check refutes it.
     """
-    all_, late = _some_job(10, 0), _some_job(10, int(delay))
+    all_, late = _some_job(10, 0), _some_job(10, whole("delay", delay, 0, 10))
     return combine(
         [
             decide(late > all_, f"{late} > {all_}", f"a delay of {delay} steps: {late} < {all_}"),
@@ -311,7 +312,9 @@ def emptier_if_all_are_accepted(stations: str, arrival_rate: str, shut: str) -> 
     The part is about this instance. Fewer stations, a smaller rate, or more stations at which a single
     job shuts the network, are no counterexamples: the check refutes them.
     """
-    rejecting, accepting = _series(int(stations), Fraction(arrival_rate), int(shut))
+    n = whole("stations", stations, 1, 20)
+    first = whole("shut", shut, 0, n)
+    rejecting, accepting = _series(n, Fraction(arrival_rate), first)
     case = f"{stations} stations, rate {arrival_rate}, shut while at the first {shut}"
     return decide(
         rejecting < accepting,

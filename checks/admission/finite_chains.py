@@ -152,6 +152,19 @@ def _network(kind: str, arrival_rate: str) -> Network:
     return tandem(Fraction(arrival_rate), rates[kind])
 
 
+def whole(name: str, text: str, least: int, most: int) -> int:
+    """A whole number within limits, from its text.
+
+    Raises
+    ------
+    ValueError
+        For any other text: it would be no such number, or take for ever.
+    """
+    if not (text.strip().isdigit() and least <= int(text) <= most):
+        raise ValueError(f"{name} = {text!r}: must be a whole number from {least} to {most}")
+    return int(text)
+
+
 def inverse_log(modulus: arb) -> arb:
     """W^2 = 1/log(1/rho) of a ball around rho."""
     return -1 / modulus.log()

@@ -36,8 +36,8 @@ $d(t)\le\frac14$, and $\bar d(t)$ the largest distance of $P^t(x,\cdot)$ from $P
 1. $d\le\bar d\le<<twice>>\,d$, and $\bar d(s+t)\le\bar d(s)\,\bar d(t)$.
 2. $d(k\,t_{mix})\le<<base>>^{-k}$ for $k=1,2,\dots$, and for all $t$
    $d(t)\le<<constant>>\cdot2^{-t/t_{mix}}$. No constant below <<constant>> will do for all chains.
-3. So $d(t)\le C\rho^t$ with $C=<<constant>>$ and $\rho=2^{-1/t_{mix}}$; then $W=\log^{-1/2}(1/\rho)$ is
-   $\sqrt{<<factor>>\;t_{mix}}$.
+3. So $d(t)\le C\rho^t$ with $C=<<constant>>$ and $\rho=2^{-1/t_{mix}}$. Then $W=\log^{-1/2}(1/\rho)$
+   satisfies $W^2=<<factor>>\;t_{mix}$.
 4. If two copies of the chain started at $x$ and $y$ meet after $\tau_{x,y}$ steps and stay together,
    $t_{mix}\le<<coupling>>\max_{x,y}E\tau_{x,y}$.
 5. $W\le\sqrt{t_{mix}\log2}$ is false. Take one queue, $\lambda=\mu=1$, $S=1$. With $U=4$ and all
@@ -518,7 +518,7 @@ def sum_of_the_union_bounds(leading: str, power: str) -> Finding:
     lead = sympy.Rational(leading)
     slack = sympy.Poly(lead * horizon**4 + horizon**3 / 12 - total, horizon)
     fits = all(coefficient >= 0 for coefficient in slack.coeffs())
-    least = sympy.limit(total / horizon ** int(power), horizon, sympy.oo)
+    least = sympy.limit(total / horizon ** sympy.Rational(power), horizon, sympy.oo)
     at_large = slack.eval(1000)
     return combine(
         [

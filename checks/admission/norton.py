@@ -48,13 +48,16 @@ $$f(x)=\prod_{i=1}^N\prod_{k=1}^{x_i}\frac{<<weight>>}{\mu_i(k)},\qquad G(s)=\su
    $\mu(s)$ down.
 3. $\mu(s)$ is the rate at which jobs pass the exit of the closed network with $s$ jobs, in which each
    that would leave is admitted anew.
-4. The policy must not see more, nor remember. If it admits exactly when station 1 is empty, the law of
-   the number of jobs is off that of the birth-death chain with the true probabilities of admission
-   given $s$, in total variation by <<state_gaps>> on five networks. If it stops at 4 jobs and resumes at
-   1, the gap is <<memory_gap>> on three tiers with $\lambda=1$ (the chain compared keeps the mode).
+4. The policy must not see more, nor remember. Let it admit exactly when station 1 is empty, and compare
+   the law of the number of jobs with that of the birth-death chain which admits with the true
+   probabilities given $s$. On five networks the total variation distance is
+   <<state_gaps>>.
+   Let it stop at 4 jobs and resume at 1: on three tiers, $\lambda=1$, the distance is <<memory_gap>>
+   (the chain compared keeps the mode).
 
 *Example.* Three tiers, one queue each, rates $1,\frac32,2$; from tier 1 a job leaves or goes on to tiers
-2, 3 and back to 1, with probability $\frac12$ each. Then $\mu(1),\dots,\mu(6)$ are $<<rates:frac>>$.
+2, 3 and back to 1, with probability $\frac12$ each. Then $\mu(1),\dots,\mu(6)$ are
+$<<rates:frac>>$.
 """,
     claimed={
         "sees": "number of jobs",
@@ -505,9 +508,9 @@ the number of jobs. Jobs leave at rate $e(x)=\sum_i\mu_i(x_i)L_{i0}$ in state $x
    tiers of single queues it is the exit rate of a busy first tier, whatever $s$.
 
 *Example.* In the three tiers of `admission.norton_sum_policy` the mean exit rate with 1, ..., 5 jobs is
-$<<given:frac>>$; just after an arrival that makes so many jobs it is $<<after_arrival:frac>>$. So the number
-of jobs is not a Markov process: with one job in the network, how it came to be one tells how soon it
-leaves.
+$<<given:frac>>$; just after an arrival that makes so many jobs it is $<<after_arrival:frac>>$. So the
+number of jobs is not a Markov process: with one job in the network, how it came to be one tells how soon
+it leaves.
 """,
     claimed={
         "left_behind": "s",

@@ -6,7 +6,14 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
-from checks.admission.finite_chains import ONE_QUEUE, Chain, decimal_of, inverse_log, queue_or_tiers
+from checks.admission.finite_chains import (
+    ONE_QUEUE,
+    Chain,
+    decimal_of,
+    inverse_log,
+    queue_or_tiers,
+    whole,
+)
 from checks.admission.instances import SOURCE
 from checks.claim import Claim, Source
 from checks.finding import (
@@ -293,7 +300,10 @@ def numbers_of_one_queue(stable: str, stable_mixing: str, constants: str, critic
     )
     with precision(200):
         for size, w_told, mixing_told, constant_told, critical_told in columns:
-            rho, mixing = _rho_of_one_queue("1/4", size), int(mixing_told)
+            rho, mixing = (
+                _rho_of_one_queue("1/4", size),
+                whole("stable_mixing", mixing_told, 1, 1000),
+            )
             chain = queue_or_tiers("half", "1/4", size, size, "1")
             found.append(decimal_of(inverse_log(rho), w_told, f"W^2, lambda 1/4, S {size}"))
             before, far = _around(chain, mixing)
@@ -358,7 +368,7 @@ def numbers_of_three_tiers(
                     )
                 )
                 found.append(decimal_of(inverse_log(moduli[top]), w_told, f"W^2, {case}"))
-            mixing = int(mixing_told)
+            mixing = whole("mixing time", mixing_told, 1, 1000)
             far = _far_by_threshold(rate, limit, clock, mixing)
             before = _far_by_threshold(rate, limit, clock, mixing - 1)
             quarter = Fraction(1, 4)
