@@ -21,6 +21,7 @@ from simlib.contextual import (
     greedy,
     instance_from_data,
     load_data,
+    optimal,
     simulate,
     simulate_paired,
     summarise,
@@ -113,6 +114,24 @@ def test_block_averages():
     assert block_averages(images, 2)[0].tolist() == [2.5, 4.5, 10.5, 12.5]
     with pytest.raises(ValueError, match="block = 3 for images of shape"):
         block_averages(images, 3)
+
+
+def test_runs_of_the_evidence():
+    """What the claims about real data judge, against a run of each policy by itself."""
+    from checks.contextual.evidence.real_data import DATA, POINTS, one_run, policies
+
+    rate, _ = DATA["iris"]
+    instance = instance_from_data(load_data("iris"), rate)
+    horizon, made = 2 * POINTS, policies(2 * POINTS)
+    chosen = [made[name] for name in ("opt_small", "eps", "stale")]
+    assert chosen[1].settings.exploration_rounds == horizon // 10
+    found = one_run(7, instance=instance, policies=chosen, horizon=horizon)
+    for i, one in enumerate([*chosen, optimal()]):
+        run = simulate(instance, one, horizon, 7, checkpoints=np.arange(1, horizon + 1))
+        assert found["queue"][i].tolist() == run.queue[1::2].tolist()
+        assert found["mean"][i] == run.queue.mean()
+        if i < len(chosen):
+            assert found["busiest"][i] == run.attempts.max() / run.attempts.sum()
 
 
 # Shipped with scikit-learn ---------------------------------------------------------------------------
