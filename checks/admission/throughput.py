@@ -1,4 +1,4 @@
-"""The flow-equivalent rates of single servers grow ever more slowly."""
+"""The flow-equivalent rates of networks grow ever more slowly."""
 
 from __future__ import annotations
 
@@ -16,37 +16,42 @@ from simlib.admission.network import Network
 from simlib.admission.product_form import flow_equivalent_rates
 
 _SHAPES = ("concave", "convex")
-_ADDED = ("one server", "a rate that grows like the square of its length")
+_ADDED = ("one server or infinitely many", "any nondecreasing rate")
 
 concave_rates = Claim(
     "admission.concave_rates",
-    title="Flow-equivalent rates of networks of single servers are nondecreasing and <<shape>>",
+    title="Flow-equivalent rates of single servers and delays are nondecreasing and <<shape>>",
     source=Source(SOURCE, "Section 7", provenance="ours"),
     kind="proposition",
     statement=r"""
 Let $m(1),m(2),\dots$ be the flow-equivalent rates of a product-form network, $m(s)=H(s-1)/H(s)$ with
 its normalizing constants $H$, and $m(0)=0$. Add a station with <<added>>, visit ratio $v$ and rate
-$\kappa v$: the constants become $G(s)=\sum_{k\le s}\kappa^{-k}H(s-k)$, the rates $\mu(s)=G(s-1)/G(s)$.
+$\kappa v$ of a server: the constants become $G(s)=\sum_{k\le s}f(k)H(s-k)$ with $f(k)=\kappa^{-k}$ or
+$\kappa^{-k}/k!$, the rates $\mu(s)=G(s-1)/G(s)$.
 
 1. If $m$ is nondecreasing and <<shape>> on $\{0,\dots,S\}$, then so is $\mu$.
-2. Hence the flow-equivalent rates are nondecreasing and <<shape>> in every product-form network of
-   single servers, also if one of its stations has several servers or infinitely many.
+2. Hence the flow-equivalent rates are nondecreasing and <<shape>> in every product-form network whose
+   stations have one server or infinitely many each, but for at most one station with any number of them.
 """,
     claimed={"shape": _SHAPES[0], "added": _ADDED[0]},
     meaning={"shape": "shape of the rates", "added": "what is added to the network"},
-    parts={"one station more": "adding a station", "first station": "a network of one station"},
-    uncovered="networks with two or more stations of several servers: no violation in drawn ones; the "
-    "literature has a theorem for stations of concave rates",
+    parts={
+        "one server more": "adding one server",
+        "one delay more": "adding infinitely many servers",
+        "first station": "a network of one station",
+    },
+    uncovered="networks with two or more stations of several, but finitely many, servers; the literature "
+    "has a theorem for stations of concave rates",
 )
 
 
 @concave_rates.check(
     method="symbolic",
     scope="general",
-    part="one station more",
+    part="one server more",
     false=[{"shape": _SHAPES[1]}, {"added": _ADDED[1]}],
 )
-def one_station_more(shape: str, added: str) -> Finding:
+def one_server_more(shape: str, added: str) -> Finding:
     """Induction on s: the chance v(s) = H(s)/G(s) that the new station is empty is convex in s.
 
     With a(s) = (m(s) - mu(s-1))/kappa: v(s) = v(s-1)/(1 + a(s)), a(s+1) = a(s)(1 - v(s)) + (m(s+1) -
@@ -115,6 +120,55 @@ def one_station_more(shape: str, added: str) -> Finding:
     return _other_shape(shape, added) or undecided(proof.witness)
 
 
+@concave_rates.check(
+    method="symbolic", scope="general", part="one delay more", false={"added": _ADDED[1]}
+)
+def one_delay_more(shape: str, added: str) -> Finding:
+    """Let x = 1/kappa grow from 0: the differences of mu obey linear equations whose sources are >= 0.
+
+    The derivative of G(s) is G(s-1), as that of x^k/k! is x^(k-1)/(k-1)!. So with D(s) = mu(s) - mu(s-1)
+    and E(s) = D(s) - D(s+1) the derivatives are D' = -mu(s) D(s) + mu(s-1) D(s-1) and E' = -(mu(s) +
+    2 D(s) - E(s)) E(s) + mu(s-1) E(s-1). By induction on s neither changes its sign (mu(0) = 0, and at
+    x = 0 the rates are m). Any other weights are refuted by a station of rate k^2.
+    """
+    import sympy
+
+    from checks.methods.symbolic import identity
+
+    one_of("shape", shape, *_SHAPES)
+    x, k, f = sympy.symbols("x k f(k)", positive=True)
+    before, ratio = sympy.symbols("f(k-1) r")  # f(k+1) = r f(k)
+    delay = one_of("added", added, *_ADDED) == _ADDED[0]
+    # f(k) = x f(k-1)/k and f(k)' = f(k-1) give f(k+1)' = f(k); other stations have another ratio.
+    slope = (f + x * before) / (k + 1) if delay else ratio * before
+    weights = identity(slope.subs(before, k * f / x), f, "derivative of f(k+1)")
+    if weights.outcome != PROVED:
+        return _other_shape(shape, added) or undecided(weights.witness)
+    g0, g1, g2 = sympy.symbols("G(s-2) G(s-1) G(s)", positive=True)
+    u0, u1, u2, u3 = sympy.symbols("mu(s-2) mu(s-1) mu(s) mu(s+1)", positive=True)
+    d1, d2, d3 = u1 - u0, u2 - u1, u3 - u2
+    e1, e2 = d1 - d2, d2 - d3
+    r1, r2, r3 = -u1 * d1, -u2 * d2, -u3 * d3  # derivatives of mu(s-1), mu(s), mu(s+1)
+    growth, value, source = (sympy.Function(name)(x) for name in ("K", "E", "r"))
+    lifted = sympy.diff(value * sympy.exp(growth), x).subs(
+        sympy.diff(value, x), source - sympy.diff(growth, x) * value
+    )
+    return combine(
+        [
+            weights,
+            identity(
+                (g0 * g2 - g1 * g1) / g2**2, -(g1 / g2) * (g1 / g2 - g0 / g1), "derivative of mu(s)"
+            ),
+            identity(r2 - r1, -u2 * d2 + u1 * d1, "derivative of D(s)"),
+            identity(
+                (r2 - r1) - (r3 - r2), -(u2 + 2 * d2 - e2) * e2 + u1 * e1, "derivative of E(s)"
+            ),
+            identity(lifted, source * sympy.exp(growth), "E exp(K) grows if its source is >= 0"),
+        ],
+        "D and E keep their signs for every x > 0",
+    )
+
+
 def _has_shape(rates: Sequence, shape: str) -> bool:
     """Whether 0 and the rates are nondecreasing and concave, or convex."""
     steps = [b - a for a, b in pairwise((0, *rates))]
@@ -158,7 +212,7 @@ def first_station(shape: str) -> Finding:
             ),
             implies([s >= 1, servers >= 1], rate(s) >= rate(s - 1), "nondecreasing"),
         ],
-        "min(s, c) is nondecreasing and concave; single servers are then added one by one",
+        "min(s, c) is nondecreasing and concave; the other stations are added one by one",
     )
 
 
@@ -168,7 +222,7 @@ def _networks(count: int) -> Iterator[tuple[Network, str]]:
     for _ in range(count):
         n = source.randint(2, 5)
         shares = [source.randint(1, 5) for _ in range(n)]
-        servers = (source.choice((1, 2, 3, math.inf)), *(1,) * (n - 1))
+        servers = (source.randint(1, 4), *(source.choice((1, 1, math.inf)) for _ in range(n - 1)))
         speeds = [Fraction(source.randint(1, 12), 4) for _ in range(n)]
         external = [Fraction(share, sum(shares)) for share in shares]
         name = f"rates {listed(speeds)}, shares {listed(external)}, servers {listed(servers)}"
@@ -176,7 +230,7 @@ def _networks(count: int) -> Iterator[tuple[Network, str]]:
 
 
 @concave_rates.check(
-    method="exact", scope="instances", part="one station more", false={"shape": _SHAPES[1]}
+    method="exact", scope="instances", part="one server more", false={"shape": _SHAPES[1]}
 )
 def rates_of_drawn_networks(shape: str) -> Finding:
     """60 drawn networks of 2 to 5 stations, S = 8, in rationals by convolution."""
