@@ -40,7 +40,7 @@ $\kappa^{-k}/k!$, the rates $\mu(s)=G(s-1)/G(s)$.
         "one delay more": "adding infinitely many servers",
         "first station": "a network of one station",
     },
-    uncovered="networks with two or more stations of several, but finitely many, servers; the literature "
+    uncovered="networks with two or more stations of several (finitely many) servers; the literature "
     "has a theorem for stations of concave rates",
 )
 
