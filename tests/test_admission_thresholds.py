@@ -81,7 +81,7 @@ def test_increments_are_within_the_bounds_without_any_optimism(model):
     model = AdmissionModel(
         model.arrival_rate, sorted(model.rates), model.rejection_cost, model.holding_cost
     )
-    sharp = perturbation.largest_increments(model)
+    sharp = perturbation.increment_limits(model)
     assert all(a <= b for a, b in zip(sharp, delta_bound(model), strict=True))
     for theta in range(1, model.limit + 1):
         found = increments(model, threshold(theta, model.limit))
@@ -91,7 +91,7 @@ def test_increments_are_within_the_bounds_without_any_optimism(model):
 def test_sharper_factor_is_attained_up_to_a_rare_arrival():
     model = AdmissionModel(Fraction(1, 1000), (1,), 0, 1)
     assert increments(model, (1,))[0] == Fraction(1000, 1001)
-    assert perturbation.largest_increments(model) == [1]
+    assert perturbation.increment_limits(model) == [1]
 
 
 def test_diameter_of_one_server_in_closed_form():

@@ -695,7 +695,7 @@ def _second_bound(model: AdmissionModel, theta: int, s: int, factor: str = _FACT
     return count * (model.holding_cost * theta + model.arrival_rate * model.rejection_cost)
 
 
-def largest_increments(model: AdmissionModel) -> list[Fraction]:
+def increment_limits(model: AdmissionModel) -> list[Fraction]:
     """Delta(1), ..., Delta(S)."""
     return [
         max(
@@ -753,7 +753,7 @@ def drawn_optimistic_models(projected: str, factor: str, half: str) -> Finding:
         if wrong:
             return wrong
         found = increments(second, threshold(theta, first.limit))
-        limits = largest_increments(first)
+        limits = increment_limits(first)
         closest = max(closest, *(found[s] / limits[s] for s in range(theta) if limits[s]), closest)
         if any(found[s] > limits[s] for s in range(theta)):
             return undecided("within the bounds of its threshold, but above Delta")
@@ -830,7 +830,7 @@ def _stable_ratios(shift: str, count: int, reason: str) -> Finding:
         if max(model.rates) <= model.arrival_rate:
             continue
         _, q, c1, _ = c1_c2(model)
-        for s, limit in enumerate(largest_increments(model), start=1):
+        for s, limit in enumerate(increment_limits(model), start=1):
             held = model.holding_cost * (s + (q / (1 - q) if shift == _SHIFTS[0] else 0)) / (1 - q)
             bound = c1 * (held + model.arrival_rate * model.rejection_cost)
             value = model.rates[s - 1] * limit
@@ -873,7 +873,7 @@ def overload_and_three_tiers(excess: str, largest: str, diameters: str) -> Findi
     ]
     found = {
         "excess": (excess, [value]),
-        "largest Delta": (largest, [max(largest_increments(model)) for model in models]),
+        "largest Delta": (largest, [max(increment_limits(model)) for model in models]),
         "diameter": (diameters, [diameter(model).longest for model in models]),
     }
     for name, (stated, values) in found.items():
