@@ -55,7 +55,7 @@ $\mu/\lambda$ is $(1-\varepsilon)/(1-\lambda)$.
 
 *Example.* $\lambda=1/2$ and $\mu=9/10$, a factor of 1.8: ten servers of rate $9/100$ clear
 <<accepts>> packets per step of a backlogged queue, which is below $1/2$, and <<fewest>> is the least
-number of servers for which this happens.With 200 servers
+number of servers for which this happens. With 200 servers:
 
 | $\mu$ | 0.9 | 0.95 | 1.05 | 1.1 |
 | --- | --- | --- | --- | --- |
