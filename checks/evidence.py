@@ -3,8 +3,8 @@
 A piece of evidence never sees the numbers that are judged on it. It is stored under a digest of
 everything it depends on: the file that defines it, the files of `simlib` and of the topics' checks
 which that imports (`checks.sources`), its parameters, its seed and the versions of the numerical
-libraries. The digest guards against staleness and
-accident, not against somebody who edits the stored arrays; ``--fresh`` recomputes them.
+libraries. The digest guards against staleness and accident, not against somebody who edits the stored
+arrays; ``--fresh`` recomputes them.
 """
 
 from __future__ import annotations
@@ -47,11 +47,14 @@ class Evidence:
         ``compute(seed, jobs, **parameters) -> dict of str to array``.
     efforts : mapping
         Parameters for ``"quick"`` and ``"full"``.
+    libraries : tuple of str
+        Distributions on which the numbers depend, beyond those on which all may depend.
     """
 
     name: str
     compute: Callable[..., Mapping[str, Any]]
     efforts: Mapping[str, Mapping[str, Any]]
+    libraries: tuple[str, ...] = ()
     source: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -88,7 +91,7 @@ class Evidence:
             "parameters": self.parameters(effort),
             "seed": seed,
             "source": dict(self.source),
-            "versions": {library: version(library) for library in _LIBRARIES},
+            "versions": {library: version(library) for library in (*_LIBRARIES, *self.libraries)},
             "python": sys.version_info[:2],
         }
         return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:20]
@@ -159,11 +162,17 @@ def _fallback() -> Path:
     return Path(tempfile.mkdtemp(prefix="bounds-evidence-"))
 
 
-def evidence(name: str, *, quick: Mapping[str, Any], full: Mapping[str, Any]) -> Callable:
+def evidence(
+    name: str,
+    *,
+    quick: Mapping[str, Any],
+    full: Mapping[str, Any],
+    libraries: tuple[str, ...] = (),
+) -> Callable:
     """Declare a computation as evidence; the function becomes an `Evidence`."""
 
     def wrap(compute: Callable[..., Mapping[str, Any]]) -> Evidence:
-        return Evidence(name, compute, {"quick": quick, "full": full})
+        return Evidence(name, compute, {"quick": quick, "full": full}, libraries)
 
     return wrap
 

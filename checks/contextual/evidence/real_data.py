@@ -17,6 +17,7 @@ DATA = {
     "iris": (0.4, 1_000),
     "breast cancer": (0.5, 300),
 }
+LIBRARIES = ("scikit-learn",)  # ships the data sets and fits the models
 READINGS = ("label", "fitted")
 SMALL = 0.02  # what is left of the bonus in the variants
 STALE = 1.05
@@ -119,7 +120,7 @@ def _runs(name, reading, chosen, runs, seed, jobs, experiment):
     return found
 
 
-@evidence("contextual.real_data", quick={"runs": 60}, full={"runs": 400})
+@evidence("contextual.real_data", quick={"runs": 60}, full={"runs": 400}, libraries=LIBRARIES)
 def real_data(seed, jobs, *, runs):
     """What the claims compare, in the reading "label".
 
@@ -133,7 +134,9 @@ def real_data(seed, jobs, *, runs):
     return found
 
 
-@evidence("contextual.real_data_overview", quick={"runs": 10}, full={"runs": 100})
+@evidence(
+    "contextual.real_data_overview", quick={"runs": 10}, full={"runs": 100}, libraries=LIBRARIES
+)
 def overview(seed, jobs, *, runs):
     """All policies on all data sets in both readings; arrays named as in `real_data`."""
     found = {}
