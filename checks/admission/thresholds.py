@@ -430,8 +430,8 @@ $s=1,\dots,S$.
    If $\mu$ is <<shape>>, then $d(1)\le\dots\le d(S)$: so a policy that is optimal in every state is a
    threshold policy, <<ties>> (states with $d(s+1)=R$, which are consecutive).
 4. For $\lambda=2$, $R=g_h=1$ and $\mu(s)=s$, $s\le4$, every decision is a tie, and every threshold costs
-   <<tied>>. For $\lambda=R=g_h=1$ and the rates $(1,3)$, not concave, $\varphi=(1,1,0)$ is a valley; the
-   scan stops at 0, at cost 1, while the threshold 2 costs <<missed>>.
+   $<<tied>>$. For $\lambda=R=g_h=1$ and the rates $(1,3)$, not concave, $\varphi=(1,1,0)$ is a valley;
+   the scan stops at 0, at cost 1, while the threshold 2 costs <<missed>>.
 """,
     claimed={
         "given": _GIVEN[0],
