@@ -104,6 +104,14 @@ def test_delayed_start_equals_accepting_all_later():
         assert dominance._some_job(10, delay) == dominance._some_job(10 - delay, 0)
 
 
+def test_one_job_in_integers_agrees_with_fractions():
+    rows = transition_matrix(tandem(Fraction(1, 4), (1, 1, 1)), 1, (Fraction(1, 2),), exact=True)[1]
+    law = np.array([Fraction(int(i == 0)) for i in range(4)], dtype=object)
+    for _ in range(9):
+        law = law @ rows
+    assert dominance._one_job(3, 9, Fraction(1, 2)) == 1 - law[0]
+
+
 def test_the_cost_of_remembering_lies_between_by_value_iteration():
     # States: jobs at both stations, and whether an arrival was rejected since the last change.
     def run(policy, steps=4000):

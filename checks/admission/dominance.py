@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
@@ -9,7 +10,20 @@ from itertools import combinations
 from checks.admission.finite_chains import whole
 from checks.admission.instances import SOURCE, named_networks, six_policies, solved
 from checks.claim import Claim, Source
-from checks.finding import Finding, combine, decide, exact, one_of, proved, refuted, undecided
+from checks.finding import (
+    Finding,
+    Quantity,
+    combine,
+    decide,
+    decimal,
+    enclosure,
+    exact,
+    one_of,
+    proved,
+    refuted,
+    undecided,
+)
+from checks.judging import as_printed_decimal
 
 dominance = Claim(
     "admission.dominance",
@@ -33,8 +47,9 @@ the order of likelihood ratios.
     },
     rests_on=["admission.norton_sum_policy"],
     uncovered=(
-        "finite times: whether accepting all also has the largest P(number of jobs >= k) at each time, "
-        "from the empty network, among deterministic policies on the number of jobs, is open"
+        "finite times: from the empty network, P(number of jobs >= k) need not be largest if all are "
+        "accepted (admission.dominance_refuted); among deterministic policies on the number of jobs, the "
+        "same at all times, that is open"
     ),
 )
 
@@ -172,11 +187,15 @@ In each network the stations have rate 1 and are in series, and at most $S$ jobs
    Accepting all, there is a job after $t$ steps with probability
    $\frac23\big(1-3^{-t/2}\cos(<<angle>>)\big)$, now above, now below its limit $\frac23$; at $t=10$ it
    is <<accepting>>. If the first <<delay>> steps reject, it is <<delayed>> at $t=10$, which is more.
-2. *In the long run, for a policy that sees the state.* There are <<stations>> stations,
+2. *At a fixed time, for a policy that acts on the number of jobs and does not change.* Now <<many>>
+   stations, $\lambda=\frac14$, $S=1$, $U=\lambda+<<many>>$. After <<late>> steps there is a job with
+   probability <<all_accepted>> if all are accepted. If each job that finds the network empty is accepted
+   with probability <<chance>>, it is <<some_accepted>>, which is more.
+3. *In the long run, for a policy that sees the state.* There are <<stations>> stations,
    $\lambda=<<arrival_rate>>$, $S=2$. Rejecting if there is one job only and it is at one of the first
    <<shut>> stations, the network is empty with probability <<empty>>; accepting all, with probability
    <<empty_accepting>>, which is more.
-3. *Not every such policy does.* To reject while a single job is at the first station leaves four
+4. *Not every such policy does.* To reject while a single job is at the first station leaves four
    stations, $\lambda=3$, empty with probability <<four>> (accepting all, less: <<four_accepting>>), and
    three, $\lambda=1$, with probability <<three>> (<<three_accepting>>).
 """,
@@ -185,6 +204,11 @@ In each network the stations have rate 1 and are in series, and at most $S$ jobs
         "accepting": "485/729",
         "delay": "5",
         "delayed": "19/27",
+        "many": "40",
+        "late": "1500",
+        "chance": "1/2",
+        "all_accepted": "0.9045",
+        "some_accepted": "0.9074",
         "stations": "5",
         "arrival_rate": "3",
         "shut": "2",
@@ -197,12 +221,13 @@ In each network the stations have rate 1 and are in series, and at most $S$ jobs
     },
     parts={
         "transient": "at a fixed time",
+        "randomised": "at a fixed time, randomised",
         "stationary": "in the long run",
         "not any": "policies that do not",
     },
     uncovered=(
-        "how common such policies are; and at finite times no deterministic policy on the number of "
-        "jobs, the same at all times, is known to be one"
+        "how common such policies are; and at finite times whether a deterministic policy on the number "
+        "of jobs, the same at all times, can be one: none was found"
     ),
 )
 
@@ -293,6 +318,85 @@ def rejecting_first(accepting: str, delay: str, delayed: str) -> Finding:
             ),
         ]
     )
+
+
+@cache
+def _one_job(stations: int, steps: int, chance: Fraction) -> Fraction:
+    """P(a job after so many steps) in a tandem with S = 1, lambda = 1/4, from the empty network.
+
+    In integers over a common denominator, which a gcd at each step would make too slow.
+    """
+    from simlib.admission.chain import transition_matrix
+    from simlib.admission.network import tandem
+
+    network = tandem(Fraction(1, 4), (1,) * stations)
+    points, rows = transition_matrix(network, 1, (chance,), exact=True)
+    scale = math.lcm(*(p.denominator for row in rows for p in row))
+    moves = [(i, j, int(p * scale)) for i, row in enumerate(rows) for j, p in enumerate(row) if p]
+    empty = points.index((0,) * stations)
+    law = [int(i == empty) for i in range(len(points))]
+    for _ in range(steps):
+        following = [0] * len(law)
+        for i, j, p in moves:
+            if law[i]:
+                following[j] += law[i] * p
+        law = following
+    return 1 - Fraction(law[empty], scale**steps)
+
+
+def _in_short(value: Fraction) -> Quantity:
+    """A rational with thousands of digits, between two decimals of 30 places."""
+    low = Fraction(math.floor(value * 10**30), 10**30)
+    return enclosure(low, low + Fraction(1, 10**30), 20)
+
+
+@dominance_refuted.check(
+    method="exact",
+    scope="general",
+    false=[
+        {"many": "20"},
+        {"late": "2500"},
+        {"chance": "1/10"},
+        {"some_accepted": "0.9045"},
+        {"all_accepted": "0.9074"},
+    ],
+    part="randomised",
+)
+def accepting_half(
+    many: str, late: str, chance: str, all_accepted: str, some_accepted: str
+) -> Finding:
+    """Multiply the vector of probabilities by the transition matrix, in integers.
+
+    The part is about this instance. Twenty stations, 2500 steps, or accepting a tenth, are no
+    counterexamples: the check refutes them.
+    """
+    stations, steps = whole("many", many, 1, 60), whole("late", late, 0, 4000)
+    every, some = (
+        _one_job(stations, steps, Fraction(1)),
+        _one_job(stations, steps, Fraction(chance)),
+    )
+    case = f"{stations} stations, {steps} steps"
+    found = [
+        decide(
+            some > every,
+            f"{case}: {decimal(some, 6)} > {decimal(every, 6)}",
+            f"{case}: {decimal(some, 6)} <= {decimal(every, 6)}, no counterexample",
+            **{"what accepting some adds": _in_short(some - every)},
+        )
+    ]
+    for name, value, text in (
+        ("accepting all", every, all_accepted),
+        (f"accepting {chance}", some, some_accepted),
+    ):
+        told, half = as_printed_decimal(name, text)
+        found.append(
+            decide(
+                abs(value - told) <= half,
+                f"{name}: {decimal(value, 6)}",
+                f"{case}, {name}: {decimal(value, 6)}, not {text}",
+            )
+        )
+    return combine(found)
 
 
 @dominance_refuted.check(
