@@ -497,7 +497,7 @@ def test_increments_of_a_hole_at_the_bottom():
 
 
 def test_delta_bound():
-    largest = {"1/4": 31.6, "2/5": 125, "99/100": 796}
+    largest = {"1/4": 31.6, "2/5": 75.7, "99/100": 209.5}
     for arrival_rate, value in largest.items():
         model = model_of(tiers(arrival_rate), 10, rejection_cost=10, holding_cost=1)
         bounds = delta_bound(model)

@@ -551,8 +551,9 @@ def delta_bound(model: AdmissionModel) -> tuple:
     Notes
     -----
     ``Delta(s)`` is the largest over thresholds ``theta >= s`` of the smaller of ``(1/mu(s))
-    sum_{j=s}^{theta} prod_{i=s+1}^{j} (lambda/mu(i)) c_theta(j)`` and ``max(s, theta-s+1) (g_h theta
-    + lambda R) / mu(s)``. Cost: O(S^2).
+    sum_{j=s}^{theta} prod_{i=s+1}^{j} (lambda/mu(i)) c_theta(j)`` and ``min(s, theta-s+1) (g_h theta
+    + lambda R) / mu(s)``: a stationary law ``nu`` with nondecreasing rates is log-concave, so ``nu(j)
+    nu(k) <= nu(s) nu(j+k-s)``. Cost: O(S^2).
     """
     for s, (rate, following) in enumerate(itertools.pairwise(model.rates)):
         if following < rate and following < rate * (1 - Fraction(1, 10**12)):
@@ -568,6 +569,6 @@ def delta_bound(model: AdmissionModel) -> tuple:
                 product *= model.arrival_rate / model.rates[theta - 1]
             held += product * model.holding_cost * theta
             oscillation = model.holding_cost * theta + rejected
-            bound = max(bound, min(held + product * rejected, max(s, theta - s + 1) * oscillation))
+            bound = max(bound, min(held + product * rejected, min(s, theta - s + 1) * oscillation))
         bounds.append(bound / model.rates[s - 1])
     return tuple(bounds)
