@@ -9,3 +9,5 @@ from checks.admission import thresholds as thresholds
 from checks.admission import bias as bias
 from checks.admission import perturbation as perturbation
 from checks.admission import throughput as throughput
+from checks.admission import samples as samples
+from checks.admission import confidence as confidence
