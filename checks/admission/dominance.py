@@ -48,8 +48,8 @@ the order of likelihood ratios.
     rests_on=["admission.norton_sum_policy"],
     uncovered=(
         "finite times: from the empty network, P(number of jobs >= k) need not be largest if all are "
-        "accepted (admission.dominance_refuted); among deterministic policies on the number of jobs, the "
-        "same at all times, that is open"
+        "accepted (admission.dominance_refuted); whether it is among deterministic policies on the "
+        "number of jobs, the same at all times, is open"
     ),
 )
 
@@ -177,7 +177,7 @@ def orders_of_the_networks(factor: str) -> Finding:
 
 dominance_refuted = Claim(
     "admission.dominance_refuted",
-    title="To reject for a while, or by looking inside, can leave the network empty less often",
+    title="To accept fewer jobs can leave more of them in the network, at a time or in the long run",
     source=Source(SOURCE, "Section 5", provenance="ours"),
     kind="proposition",
     statement=r"""

@@ -164,8 +164,9 @@ def local_balance(sees: str, weight: str) -> Finding:
     One more job at station i multiplies nu by lambda alpha w_i/mu_i(x_i + 1), so nu(y + e_i) mu_i is
     nu(y) lambda alpha(|y|) w_i. Divided by nu(y) lambda alpha(|y|), station j is in balance in y + e_j
     if w_j = a_j + sum_i w_i L_ij, and y with the outside if sum_i w_i L_i0 = 1; where alpha(|y|) = 0
-    both sides vanish. All stations and the outside together are the balance of the state. The weight
-    does not depend on the order in which the jobs are added if alpha sees their number only.
+    both sides vanish. All stations and the outside together are the balance of the state; and all
+    states lead to the empty one, so there is no other stationary law. The weight does not depend on the
+    order in which the jobs are added if alpha sees their number only.
     """
     import sympy
     from sympy import IndexedBase, Sum
