@@ -11,3 +11,4 @@ from checks.admission import perturbation as perturbation
 from checks.admission import throughput as throughput
 from checks.admission import samples as samples
 from checks.admission import confidence as confidence
+from checks.admission import planning as planning

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from checks.admission.instances import SOURCE, three_tiers
-from checks.admission.mixing import Chain
+from checks.admission.finite_chains import Chain
 from checks.admission.norton import norton_sum_policy
 from checks.claim import Claim, Source
 from checks.finding import (
