@@ -566,12 +566,12 @@ def _play_thresholds(
         ceiling = cap
         for s in range(top, 0, -1):
             limit = cap
-            if counts[0, s] > 0:
+            if use_model and counts[0, s] > 0:
                 seen = counts[1, s] / counts[0, s]
                 budget = pooled * level / counts[0, s]
                 if seen < cap:
                     limit = min(cap, _kl_upper(seen, budget))
-                if use_model and _kl(seen, true_rates[s] / uniformization) > budget:
+                if _kl(seen, true_rates[s] / uniformization) > budget:
                     covered = False
             ceiling = min(ceiling, limit)
             index[2, s] = uniformization * ceiling
