@@ -140,13 +140,18 @@ def most_ucrl_episodes(horizon: int, modules: int, limit: int, *, ramp: bool = T
 
 
 def most_threshold_episodes(horizon: int, modules: int, limit: int) -> int:
-    """Number of episodes that UCRL-MT cannot exceed: ``(S + 1)(1 + log2(T / tau)) + 1``.
+    """Episodes of UCRL-MT, at most: ``(S + 1)(1 + log2(max(1, T / ((S + 1) tau)))) + 1``.
 
     References
     ----------
     Ours: regret theorem, step (1).
     """
-    return int((limit + 1) * (1 + math.log2(horizon / modules))) + 1
+    return int(_threshold_episodes(horizon, modules, limit))
+
+
+def _threshold_episodes(horizon: float, modules: float, limit: int) -> float:
+    states = limit + 1
+    return states * (1 + math.log2(max(1.0, horizon / (states * modules)))) + 1
 
 
 # Radii ----------------------------------------------------------------------------------------------
@@ -284,13 +289,13 @@ def kl_width(p: float, budget: float) -> float:
     Returns
     -------
     float
-        ``min(2 sqrt(2) sqrt(p eta) + 4 sqrt(2) eta, 2 sqrt(eta / 2))``: the second is Pinsker's.
+        ``min(sqrt(8 p eta) + 8/3 eta, sqrt(2 eta))``: the second is Pinsker's.
 
     References
     ----------
     Ours: Lemma 7(i), step (8).
     """
-    first = 2 * _ROOT2 * math.sqrt(p * budget) + 4 * _ROOT2 * budget
+    first = math.sqrt(8 * p * budget) + 8 / 3 * budget
     return min(first, math.sqrt(2 * budget))
 
 
@@ -485,14 +490,15 @@ def regret_bound(
     if constants is None:
         constants = first_order_constants(model, weight)
     delta_sum = sum(delta_bound(model))
-    episodes = states * (1 + math.log2(horizon / tau)) + 1
+    episodes = _threshold_episodes(horizon, tau, model.limit)
     kl_modules = 1.0 if single_station else tau
     root = math.sqrt(kl_modules * level * horizon)
     first = 4 * (1 + _ROOT2) * constants[0] * root
     second = 2 * (1 + _ROOT2) * constants[1] * root
     third = (2 + _ROOT2) * reward * math.sqrt(states * tau * level * horizon)
     small = 16 * tau * level * delta_sum
-    logarithmic = 8 * _ROOT2 * kl_modules * level * math.log2(horizon) * delta_sum
+    doublings = math.log2(max(1.0, horizon / (8 * tau * level)))
+    logarithmic = 16 / 3 * kl_modules * level * doublings * delta_sum
     extra = 0.0 if arrival_rate_known else arrival_rate_term(model, horizon, level)
     return RegretBound(
         horizon=horizon,
@@ -526,8 +532,8 @@ def arrival_rate_term(model: AdmissionModel, horizon: float, level: float) -> fl
     Returns
     -------
     float
-        ``D (2 sqrt(2) (1 + sqrt(2)) sqrt(lambda L T / U) + 4 sqrt(2) L log2(T))`` with D the largest
-        over thresholds of ``E[1{X < theta} Delta(X + 1) + 1{X = theta} R]``.
+        ``D (2 sqrt(2) (1 + sqrt(2)) sqrt(lambda L T / U) + 2/3 L log2(T))`` with D the largest over
+        thresholds of ``E[1{X < theta} Delta(X + 1) + 1{X = theta} R]``.
 
     References
     ----------
@@ -541,7 +547,7 @@ def arrival_rate_term(model: AdmissionModel, horizon: float, level: float) -> fl
     )
     share = model.arrival_rate / model.uniformization
     root = 2 * _ROOT2 * (1 + _ROOT2) * math.sqrt(share * level * horizon)
-    return price * (root + 4 * _ROOT2 * level * math.log2(horizon))
+    return price * (root + 2 / 3 * level * math.log2(horizon))
 
 
 def stable_constant(model: AdmissionModel) -> float:
