@@ -9,8 +9,8 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
-from checks.admission.instances import SOURCE, three_tiers
 from checks.admission.finite_chains import Chain
+from checks.admission.instances import SOURCE, three_tiers
 from checks.admission.norton import norton_sum_policy
 from checks.claim import Claim, Source
 from checks.finding import (
@@ -308,6 +308,8 @@ def samples_by_powers(ramp: str, distance: str, rule: str) -> Finding:
     """
     from simlib.admission.network import tandem
 
+    short = _RAMPS.index(one_of("ramp", ramp, *_RAMPS)) + 1
+    fixed = one_of("rule", rule, *_RULES) == _RULES[0]
     factor, compared = Fraction(distance), 0
     for tau in (2, 8, 20):
         for theta in range(4):
@@ -322,8 +324,6 @@ def samples_by_powers(ramp: str, distance: str, rule: str) -> Finding:
                             f"tau = {tau}, theta = {theta}, start {start}, s = {s}: {off}"
                         )
                     compared += 1
-    short = _RAMPS.index(one_of("ramp", ramp, *_RAMPS)) + 1
-    fixed = one_of("rule", rule, *_RULES) == _RULES[0]
     for tau in (25, 33):
         found = _three_places(short, factor, fixed, tau)
         if found:
