@@ -42,7 +42,7 @@ _KAPPAS = ("1-e^{-1}", "1", "2/3")
 
 kl_radius = Claim(
     "admission.kl_radius",
-    title="The intervals of UCRL-MT hold together at all episodes, but with probability 1/T",
+    title="The intervals of UCRL-MT hold at all episodes together, except with probability 1/T",
     source=Source(SOURCE, "(13)-(17)", provenance="ours"),
     kind="lemma",
     statement=r"""
@@ -161,7 +161,7 @@ def one_sample(floor: str, exponent: str) -> Finding:
     up, down, far, most = z3.Reals("sum_up sum_down tv most")
     order = Fraction(exponent)
     steps = [
-        as_stated(sample_law, distance="1", ramp=r"\tau-1", modulus=r"\tau"),
+        as_stated(sample_law, distance=r"\varepsilon", ramp=r"\tau-1", modulus=r"\tau"),
         identity(1 - nu + nu * ((1 - p_) / both + p_ * g_ / both), 1, "mean of Y in stationarity"),
         implies(range_, low * g <= 1 - p + p * g, "Y where a job leaves"),
         implies(range_, low <= 1 - p + p * g, "Y where none leaves"),

@@ -98,6 +98,7 @@ def _leaving(network: Network, state: tuple[int, ...]) -> Fraction:
 _RATES = (r"\mu(s)", r"\mu(s+1)")
 _RAMPS = (r"\tau-1", r"\tau-2")
 _CLASSES = (r"\tau", r"\tau-1")
+_DISTANCES = {r"\varepsilon": Fraction(1), r"\tfrac12\varepsilon": Fraction(1, 2)}
 _RULES = ("when it starts", "by its samples")
 
 sample_law = Claim(
@@ -115,23 +116,29 @@ total variation $\varepsilon$ of stationarity.
 
 1. In stationarity under a threshold, $P(D_t=1\,|\,s_t=s)=<<rate>>/U$ for each $s\ge1$ that occurs.
 2. For a recorded step $t$, the threshold and the event that $t$ is recorded are known in $\mathcal G_t$;
-   given $\mathcal G_t$ the law of the state and $D_t$ is within total variation
-   $<<distance>>\,\varepsilon$ of the stationary one, so that
-   $\bigl|E[1\{s_t=s\}(D_t-\tfrac{\mu(s)}U)\,|\,\mathcal G_t]\bigr|\le<<distance>>\,\varepsilon$.
+   given $\mathcal G_t$ the law of the state and $D_t$ is within total variation $<<distance>>$ of the
+   stationary one, so that
+   $\bigl|E[1\{s_t=s\}(D_t-\tfrac{\mu(s)}U)\,|\,\mathcal G_t]\bigr|\le<<distance>>$.
 3. If $t<t'$ are recorded steps with the same remainder mod $<<modulus>>$, then $(s_t,D_t)$ is known in
    $\mathcal G_{t'}$.
-4. Rule (18) of the source ends an episode by its samples, and item 2 fails. Three tiers of one queue
-   each, rates 1, half of the jobs go on, $\lambda=0.99$, $U=3.99$, $S=5$, everything admitted; 5 jobs
-   were never recorded, so that the first record of them ends the episode. Whatever the state was when
-   recording began, from 200 steps later on the probability that a job leaves, given $s_t=s$ and that the
-   episode goes on, is <<biased>> for $s=1,\dots,5$, while $\mu(s)/U$ is <<unbiased>>. That is too much
-   by <<excess>> per cent, and no $\tau$ makes it less.
+4. Rule (18) of the source ends an episode by its samples: when some number of jobs was recorded as
+   often as before the episode, once at least. Then item 2 fails. Three tiers of one queue each, rates 1,
+   half of the jobs go on, $\lambda=0.99$, $U=3.99$, $S=5$, everything admitted; 5 jobs were never
+   recorded, and their first record ends the episode. Whatever the state was when recording began, from
+   200 steps later on the probability that a job leaves, given $s_t=s$ and that the episode has not ended
+   before, is as follows. No $\tau$ makes it right.
+
+| $s$ | 1 | 2 | 3 | 4 | 5 |
+|---|---|---|---|---|---|
+| $P(D_t=1)$ under the rule | <<biased:cells>> |
+| $\mu(s)/U$ | <<unbiased:cells>> |
+| too much by, per cent | <<excess:cells>> |
 """,
     claimed={
         "rate": _RATES[0],
         "ramp": _RAMPS[0],
         "rule": _RULES[0],
-        "distance": "1",
+        "distance": r"\varepsilon",
         "modulus": _CLASSES[0],
         "biased": "0.06611, 0.09682, 0.11268, 0.12102, 0.12531",
         "unbiased": "0.06266, 0.09114, 0.10603, 0.11432, 0.11905",
@@ -150,7 +157,7 @@ total variation $\varepsilon$ of stationarity.
     },
     uncovered=(
         "how large the bias of (18) is once all numbers of jobs have been recorded often, and whether a "
-        "wider radius repairs it"
+        "wider radius repairs it; the display (18) is lost, and read as in UCRL2"
     ),
 )
 
@@ -211,7 +218,7 @@ def exit_rates_of_networks(rate: str) -> Finding:
     method="smt",
     scope="general",
     part="recorded",
-    false=[{"ramp": _RAMPS[1]}, {"distance": "1/2"}, {"rule": _RULES[1]}],
+    false=[{"ramp": _RAMPS[1]}, {"distance": r"\tfrac12\varepsilon"}, {"rule": _RULES[1]}],
 )
 def known_in_time(ramp: str, distance: str, rule: str) -> Finding:
     """Times by z3 over the integers; D is drawn from the state by a kernel, which keeps the distance.
@@ -232,7 +239,8 @@ def known_in_time(ramp: str, distance: str, rule: str) -> Finding:
     decided_by = start if fixed else t  # the step before which it is known whether t is recorded
     gap, leave = sympy.symbols("gap k", real=True)
     left, stayed, far, p = z3.Reals("gap(s,D=1) gap(s,D=0) tv p")
-    factor = real(distance)
+    share = _DISTANCES[one_of("distance", distance, *_DISTANCES)]
+    factor = real(share)
     mean = (1 - p) * left - p * stayed
 
     def within(value: z3.ArithRef) -> list:
@@ -260,7 +268,7 @@ def known_in_time(ramp: str, distance: str, rule: str) -> Finding:
     proof = combine(steps, "threshold, recording and law are known tau - 1 steps before")
     if proof.outcome == PROVED:
         return proof
-    return _three_places(short, Fraction(distance), fixed, 25) or undecided(proof.witness)
+    return _three_places(short, share, fixed, 25) or undecided(proof.witness)
 
 
 def _three_places(short: int, factor: Fraction, fixed: bool, tau: int) -> Finding | None:
@@ -299,7 +307,7 @@ def _three_places(short: int, factor: Fraction, fixed: bool, tau: int) -> Findin
     method="exact",
     scope="instances",
     part="recorded",
-    false=[{"ramp": _RAMPS[1]}, {"distance": "1/2"}, {"rule": _RULES[1]}],
+    false=[{"ramp": _RAMPS[1]}, {"distance": r"\tfrac12\varepsilon"}, {"rule": _RULES[1]}],
 )
 def samples_by_powers(ramp: str, distance: str, rule: str) -> Finding:
     """Laws of a sample from rational powers: two queues in series, then one queue.
@@ -310,7 +318,7 @@ def samples_by_powers(ramp: str, distance: str, rule: str) -> Finding:
 
     short = _RAMPS.index(one_of("ramp", ramp, *_RAMPS)) + 1
     fixed = one_of("rule", rule, *_RULES) == _RULES[0]
-    factor, compared = Fraction(distance), 0
+    factor, compared = _DISTANCES[one_of("distance", distance, *_DISTANCES)], 0
     for tau in (2, 8, 20):
         for theta in range(4):
             known = chain_of(tandem(Fraction(3, 5), (1, 1)), 3, theta)
