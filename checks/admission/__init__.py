@@ -12,3 +12,4 @@ from checks.admission import throughput as throughput
 from checks.admission import samples as samples
 from checks.admission import confidence as confidence
 from checks.admission import planning as planning
+from checks.admission import regret as regret

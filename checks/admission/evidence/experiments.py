@@ -62,8 +62,8 @@ def tiers(size: int = 1, arrival_rate: Fraction = ARRIVAL_RATE, limit: int | Non
 def certified_case(name: str) -> tuple[Network, int, AdmissionModel]:
     """A network of `CERTIFIED`: S and the problem of its total, in rationals.
 
-    "tandem" has two queues in series of rate 1, arrivals 3/5, holding cost 1, rejection cost 4 and U =
-    13/5; "overload" and "stable" are the three tiers with one queue each, S = 5, arrivals 99/100 and 1/4.
+    "tandem": two queues in series of rate 1, arrivals 3/5, holding cost 1, rejection cost 4, U = 13/5.
+    "overload" and "stable": the three tiers, one queue each, S = 5, arrivals 99/100 and 1/4.
     """
     from simlib.admission.model import model_of
     from simlib.admission.network import tandem
