@@ -19,7 +19,7 @@ from checks.admission.confidence import (
     splits,
 )
 from checks.admission.planning import every_vertex, largest_mean
-from checks.admission.samples import chain_of, samples_by_powers, survivors
+from checks.admission.samples import chain_of, samples_by_powers, survivors, whole_episodes
 from checks.claim import find
 from checks.finding import PROVED, REFUTED, UNDECIDED
 from simlib.admission import formulas
@@ -55,6 +55,27 @@ def test_survivors_follow_the_chain_without_its_end():
         found = (law[at] * leaving[at]).sum() / law[at].sum()
         assert float(low) - 1e-9 <= found <= float(high) + 1e-9
         assert found > 1.05 * float(true)
+
+
+def test_sums_over_an_episode_step_by_step():
+    known = chain_of(three_tier(1, arrival_rate=Fraction(99, 100), rates=1), 5, 5)
+    matrix = np.array(
+        [[int(p) / known.chain.scale for p in row] for row in known.chain.matrix.tolist()]
+    )
+    totals = np.array(known.totals)
+    excess = np.array([float(x) for x in known.leaving])
+    excess -= np.array([0.0, *(float(rate / known.clock) for rate in known.rates)])[totals]
+    law = np.array([p / known.chain.mass for p in known.chain.law], dtype=float)
+    sums, length = np.zeros(6), 0.0
+    for step in range(600):
+        if step == 200:
+            late = law.sum()
+        sums += np.bincount(totals, law * excess)
+        length += law.sum()
+        law = np.where(totals == 5, 0.0, law) @ matrix
+    found, steps, rest = whole_episodes()
+    assert [float(x) for x in found] == pytest.approx(sums[1:], abs=1e-12)
+    assert (float(steps), float(rest)) == pytest.approx((length, late), rel=1e-9)
 
 
 def test_shares_of_a_law_are_those_of_its_states():
