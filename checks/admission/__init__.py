@@ -13,3 +13,5 @@ from checks.admission import samples as samples
 from checks.admission import confidence as confidence
 from checks.admission import planning as planning
 from checks.admission import regret as regret
+from checks.admission import corollaries as corollaries
+from checks.admission import published_bound as published_bound
