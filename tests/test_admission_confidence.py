@@ -216,10 +216,10 @@ def _coverage(runs, missed, pessimistic):
 
 def test_runs_are_judged_by_what_they_contain():
     runs = coverage.parameters("quick")["runs"]
-    level, share = (find(CLAIMS[2]).claimed[name] for name in ("level", "share"))
-    assert runs_with_a_miss(_coverage(runs, [0], [0]), level, share).outcome == PROVED
-    assert runs_with_a_miss(_coverage(runs, [1], [0]), level, share).outcome == REFUTED
-    assert runs_with_a_miss(_coverage(runs - 1, [0], [0]), level, share).outcome == UNDECIDED
+    level = find("admission.coverage_in_runs").claimed["level"]
+    assert runs_with_a_miss(_coverage(runs, [0], [0]), level).outcome == PROVED
+    assert runs_with_a_miss(_coverage(runs, [1], [0]), level).outcome == REFUTED
+    assert runs_with_a_miss(_coverage(runs - 1, [0], [0]), level).outcome == UNDECIDED
     assert runs_without_optimism(_coverage(runs, [0], [18, 19, 20]), "10").outcome == PROVED
     assert runs_without_optimism(_coverage(runs, [0], [0, 1]), "10").outcome == REFUTED
     assert runs_without_optimism(_coverage(runs, [0], [18]), "10").outcome == UNDECIDED
