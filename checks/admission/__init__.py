@@ -15,3 +15,5 @@ from checks.admission import planning as planning
 from checks.admission import regret as regret
 from checks.admission import corollaries as corollaries
 from checks.admission import published_bound as published_bound
+from checks.admission import module_variance as module_variance
+from checks.admission import experiments as experiments

@@ -111,7 +111,7 @@ def _named(found: dict, names: Any) -> dict:
 
 @evidence(
     "admission.modules",
-    quick={"runs": 32, "steps": [100_000, 300_000, 1_000_000]},
+    quick={"runs": 40, "steps": [100_000, 300_000, 1_000_000]},
     full={"runs": 66, "steps": [100_000, 300_000, 1_000_000, 3_000_000, 10_000_000]},
 )
 def modules(seed: int, jobs: int, *, runs: int, steps: list[int]) -> dict:
