@@ -584,18 +584,22 @@ def below_the_bound(runs, share: str, single: str) -> Finding:
     floats.
     """
     from simlib.admission.formulas import regret_bound
+    from simlib.admission.mixing import module_length
     from simlib.estimate import mean_normal
 
     horizon, found = int(runs["horizon"]), []
     for name in CERTIFIED:
-        limit = _bound(name, horizon, int(runs[f"tau_{name}"]))
-        if isinstance(limit, Finding):
-            return limit
-        sample, told = runs[f"ucrl_mt_{name}"][:, 0] / limit, f"regret over the bound, {name}"
+        bound = _bound(name, horizon, int(runs[f"tau_{name}"]))
+        if isinstance(bound, Finding):
+            return bound
+        sample, told = runs[f"ucrl_mt_{name}"][:, 0] / bound, f"regret over the bound, {name}"
         bad = unfit(sample, certified, told)
         found.append(bad or at_most(mean_normal(sample, 1e-7), float(share), told))
-    _, _, model = single_queue()
-    known = regret_bound(model, horizon, int(runs["tau_single"]), single_station=True)
+    network, limit, model = single_queue()
+    tau = module_length(network, limit, horizon, model.uniformization).tau
+    if tau != int(runs["tau_single"]):
+        return undecided(f"one queue: runs had tau = {runs['tau_single']}, certified is {tau}")
+    known = regret_bound(model, horizon, tau, single_station=True)
     sample = runs["ucrl_mt_single"][:, 0] * float(model.max_reward) / known.total
     told = "regret over the bound, one queue"
     bad = unfit(sample, certified, told)

@@ -176,10 +176,11 @@ regret_theorem = Claim(
 *UCRL-MT* starts from any state with at most $S\ge1$ jobs; it knows $\lambda,R,g_h,U$, the horizon $T$
 and a $\tau$ with $1\le\tau\le T$. An episode $k$ has two limits for the cost of each threshold $\theta$,
 from `admission.kl_radius` with $L=\log(9(S+1)T^2)$: $a_k(\theta)$, its cost in the model with the upper
-limits $u_k(s)$ of $p(s)=\mu(s)/U$, and $b_k(\theta)$, the lower limit from the costs met under $\theta$
-($-\infty$ if there are none). It plays the threshold $\theta_k$ at which the <<index>> of both is
-smallest, discards $\tau$ steps, and records $\ell_k=\max\{\tau,n_k(\theta_k)\}$ steps, where
-$n_k(\theta)$ is the number recorded for $\theta$ so far.
+limits $u_k(s)$ of $p(s)=\mu(s)/U$, cut and made nondecreasing as there; and $b_k(\theta)$, the lower
+limit from the costs met under $\theta$ ($-\infty$ if there are none). It plays the threshold
+$\theta_k$ at which the <<index>> of both is smallest, discards $\tau$ steps, and records
+$\ell_k=\max\{\tau,n_k(\theta_k)\}$ steps, where $n_k(\theta)$ is the number recorded for $\theta$ so
+far.
 
 *Assumptions.* The network of `admission.norton_sum_policy`, with queue rates that are nondecreasing in
 the queue length; $T\ge\max\{4,U/\min\{\mu(1),\lambda\}\}$; and (M): after $\tau-1$ steps, from any state
@@ -269,9 +270,10 @@ three; and $A_3$ needs neither Norton's theorem nor a model.
         "horizons": "when the bound says something",
     },
     uncovered=(
-        "that the bounds decrease in T beyond the horizons shown; what the lemmas leave uncovered "
-        "(classical inequalities); the weights f of the table are found by a search and then used "
-        "exactly, so other f may do better"
+        "that sums over episodes of the steps shown are the sums stated, by induction; that the bounds "
+        "decrease in T beyond the horizons shown; what the lemmas leave uncovered (classical "
+        "inequalities). The weights f of the table are found by a search and then used exactly: other f "
+        "may do better"
     ),
 )
 
