@@ -50,8 +50,8 @@ Notation and assumptions of `admission.regret_theorem`.
 
 2. *Not necessarily stable.* For $f\equiv1$
    $$4(1+\sqrt2)\sqrt{FV_f}\le<<overall>>\,(1+\sqrt2)\,r_{\max}\sqrt S\,(S+1)\sqrt{U/\mu(1)}.$$
-3. *<<stations>>.* If the network is that, a job leaves with probability $p(s_t)$ whatever happened
-   before, and the kl radius $L/N$ will do. Then $A_1$ and $A_2$ hold with $\sqrt{LT}$ for
+3. *One station.* In networks of <<stations>> a job leaves with probability $p(s_t)$ whatever happened
+   before, so that the kl radius $L/N$ will do. Then $A_1$ and $A_2$ hold with $\sqrt{LT}$ for
    $\sqrt{\tau LT}$ and $\frac{16}3L$ for $\frac{16}3\tau L$; the other part remains
    $<<seldom>>\sum_s\Delta(s)$.
 4. *Unknown arrival rate.* Let $L=\log(<<level>>(S+1)T^2)$, and $\tilde\lambda_k/U$ the smallest $l$ with

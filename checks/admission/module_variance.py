@@ -25,11 +25,10 @@ module_variance = Claim(
     kind="proposition",
     statement=r"""
 A stationary network that admits all it can up to $S$ jobs, step by step; $s_t$ is the number of
-jobs and $D_t=1$ if one leaves, $p=\mu(s)/U$. The path sees $s$ jobs $N$ times, and $D-p$ adds up to
-$\Sigma_n=\sum_{t<n}1\{s_t=s\}(D_t-p)$. If samples were independent given $s$, $\Sigma_n$ would have
-variance $n\,\nu(s)\,p(1-p)$. Its true variance is asymptotically $V_s$ times that; with $P$ the
-transition matrix, $P_D$ its part in which a job leaves, $f(x)=1\{|x|=s\}(P_D1(x)-p)$ and $g$ the
-solution of $(I-P)g=f$, $\nu g=0$,
+jobs and $D_t=1$ if one leaves, $p=\mu(s)/U$. If the samples of $s$ jobs were independent, then
+$\Sigma_n=\sum_{t<n}1\{s_t=s\}(D_t-p)$ would have variance $n\,\nu(s)\,p(1-p)$. Its true variance is
+asymptotically $V_s$ times that. With $P$ the transition matrix, $P_D$ its part in which a job leaves,
+$f(x)=1\{|x|=s\}(P_D1(x)-p)$, and $g$ the solution of $(I-P)g=f$, $\nu g=0$,
 $$V_s=1+\frac2{\nu(s)\,p(1-p)}\sum_{|x|=s}\nu(x)\bigl[P_Dg(x)-<<centre>>\,Pg(x)\bigr].$$
 
 | | $V_1,\dots,V_S$ |
