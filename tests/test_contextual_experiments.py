@@ -40,7 +40,9 @@ def test_the_formula_in_floats():
         found = ", ".join(str(int(tau(slack, d, k))) for slack, d, k in cases)
         assert found == claimed[name]
     assert tau(0.04964) > 5000 > tau(0.04965)
+    assert tau(0.005) < 5000  # below 2 T^(-1/2) the formula falls again, where it means nothing
     assert tau(0.1, 11) < 5000 < tau(0.1, 12)
+    assert sum(tau(*case) > 2500 for case in evidence.SETTINGS.values()) == int(claimed["most"])
     assert int(tau(0.1)) == evidence.BASE_EXPLORATION
     assert set(evidence.SETTINGS.values()) == {
         case for cases in evidence.SWEEPS.values() for case in cases
@@ -102,6 +104,30 @@ def test_a_setting_on_the_wrong_side_is_seen():
         judge(runs, "10", "d 11", "d 10", "none")
 
 
+def pairs_of_sizes(runs, wrong, dimensions_differ=True):
+    """Excess 1 in the small systems and 2 in the large ones, but 0 in some of those."""
+    found = {"rounds": evidence.checkpoints()}
+    high = np.where(np.arange(runs) < wrong, 0.0, 2.0)[:, None] + np.zeros(found["rounds"].size)
+    for name, excess in (
+        *(("K 3", np.ones_like(high)), ("K 9", high), ("d 3", np.ones_like(high))),
+        ("d 20", high if dimensions_differ else np.where(np.arange(runs) % 2, 2.0, 0.0)[:, None]),
+    ):
+        found[f"optimal_{name}"] = np.ones_like(high)
+        found[f"opt_{name}"] = 1 + excess * np.ones_like(high)
+    return found
+
+
+def test_larger_systems_are_told_from_smaller_ones():
+    judge = claims.larger_systems
+    assert judge(pairs_of_sizes(30, 1), "larger").outcome == "proved"
+    assert judge(pairs_of_sizes(30, 1), "smaller").outcome == "refuted"
+    assert judge(pairs_of_sizes(30, 2), "larger").outcome == "undecided"
+    # dimensions are compared where there are more runs than at quick effort
+    assert judge(pairs_of_sizes(30, 1, False), "larger").outcome == "proved"
+    assert judge(pairs_of_sizes(200, 10, False), "larger").outcome == "undecided"
+    assert judge(pairs_of_sizes(200, 10), "larger").outcome == "proved"
+
+
 @pytest.mark.parametrize(
     ("exponent", "faster", "slower"),
     [(0.7, "proved", "refuted"), (0.1, "refuted", "proved"), (0.25, "undecided", "undecided")],
@@ -149,3 +175,14 @@ def test_the_evidence_in_small():
     assert found["opt_250"].shape == found["eps_opt_1000"].shape == (3,)
     assert found["compared_opt"].shape == (3, 2)
     assert "eps_1000" not in found
+
+
+def test_every_later_horizon_must_be_below_the_first():
+    horizons = evidence.HORIZONS[:4]
+    runs = {"horizons": np.array(horizons)}
+    for policy in ("opt", "eps_opt"):
+        for j, t in enumerate(horizons):
+            runs[f"{policy}_{t}"] = samples(2 * (t / 250) ** -0.7, 0.01, 400, j)
+    assert claims.first_and_last_horizon(runs, "faster", "1/4").outcome == "proved"
+    runs["opt_4000"] = samples(2 * 16**-0.1, 0.01)
+    assert claims.first_and_last_horizon(runs, "faster", "1/4").outcome == "refuted"
