@@ -383,7 +383,8 @@ with $\mu(0)d(0)=0=\alpha(S)$.
    mean number of jobs when all are admitted. Then for every sum-policy
    $$|d(s)|\le C_2\,<<bound>>.$$
    ($C_1,C_2$ are the source's; how it uses them is lost.)
-3. $C_2s$ is attained: one server, $S=\infty$, everything admitted, $R=0$: $d(s)=<<attained>>=C_2s$.
+3. $C_2s$ is attained: one server of rate $\mu>\lambda$, $S=\infty$, all admitted, $R=0$:
+   $d(s)=<<attained>>=C_2s$.
    But it is no bound for all policies. One server with $\mu=1$, $g_h=1$, $R=\tfrac1{100}$, *reject at 0
    only*:
 

@@ -105,7 +105,7 @@ class Chain:
         Raises
         ------
         ArithmeticError
-            If the balls of two different moduli overlap at the largest.
+            If 1 is no eigenvalue, so that the rows do not sum to 1.
         """
         from flint import arb, fmpz_poly
 

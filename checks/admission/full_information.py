@@ -151,10 +151,11 @@ def _best_alone(case: str) -> Fraction:
 def optimality_equations(three_tiers: str, tandem: str, two: str, relation: str) -> Finding:
     """Solve both optimality equations in rationals on the three networks; verify them state by state.
 
-    The part is about these instances. A solution of the optimality equation proves that no policy costs
-    less, be it randomised or with memory: of the state in the one case, in the other of the number of
-    jobs, which by `admission.norton_sum_policy` costs what the birth-death chain costs. That chain's
-    deterministic policies are enumerated besides.
+    The part is about these instances. A solution of the optimality equation of the state proves that no
+    policy costs less, be it randomised or with memory. That of the number of jobs proves it for the
+    birth-death chain, and a policy that acts on the number of jobs alone, randomised or not, costs in
+    the network what it costs there, by `admission.norton_sum_policy`; one with memory need not. The
+    chain's deterministic policies are enumerated besides.
     """
     one_of("relation", relation, "below", "equal to")
     found = []

@@ -33,8 +33,9 @@ norton_sum_policy = Claim(
     title="To one who sees and uses only the number of jobs, the network is a single queue",
     source=Source(SOURCE, "Section 2.1"),
     statement=r"""
-Jobs arrive at rate $\lambda$. A job that finds $s$ jobs in the network is admitted with probability
-$\alpha(s)$, by a policy that sees the <<sees>>; $\alpha(S)=0$. It enters station $i$ with probability
+Jobs arrive in a Poisson process of rate $\lambda>0$; all service times are exponential. A job that finds
+$s$ jobs in the network is admitted with probability $\alpha(s)$, by a policy that sees the <<sees>>;
+$\alpha(S)=0$, and at most $S$ jobs are in the network. It enters station $i$ with probability
 $a_i$. Station $i$ with $k\ge1$ jobs serves at rate $\mu_i(k)>0$; a served job goes to station $j$ with
 probability $L_{ij}$ and leaves with probability $L_{i0}=1-\sum_jL_{ij}$, where $I-L$ is invertible. The
 visit ratios $v_i\ge0$ solve $v=a+vL$. For a state $x$, the numbers of jobs at the $N$ stations, let
@@ -44,14 +45,14 @@ $$f(x)=\prod_{i=1}^N\prod_{k=1}^{x_i}\frac{<<weight>>}{\mu_i(k)},\qquad G(s)=\su
 
 1. The stationary law of the state is $\nu(x)=\frac1Z\prod_{k<|x|}\lambda\alpha(k)\,f(x)$. So the law of
    the state given $|x|=s$ is $f(x)/G(s)$ under every policy that reaches $s$.
-2. The number of jobs is stationary as the birth-death chain with rates $\lambda\alpha(s)$ up and
-   $\mu(s)$ down.
+2. The number of jobs has the stationary law of the birth-death chain with rates $\lambda\alpha(s)$ up
+   and $\mu(s)$ down.
 3. $\mu(s)$ is the rate at which jobs pass the exit of the closed network with $s$ jobs, in which each
    that would leave is admitted anew.
 4. The policy must not see more, nor remember. Let it admit exactly when station 1 is empty, and compare
    the law of the number of jobs with that of the birth-death chain which admits with the true
-   probabilities given $s$. On five networks the total variation distance is
-   <<state_gaps>>.
+   probabilities given $s$. On the five networks of `checks/admission/instances.py` the total variation
+   distance is <<state_gaps>>.
    Let it stop at 4 jobs and resume at 1: on three tiers, $\lambda=1$, the distance is <<memory_gap>>
    (the chain compared keeps the mode).
 
@@ -505,8 +506,8 @@ the number of jobs. Jobs leave at rate $e(x)=\sum_i\mu_i(x_i)L_{i0}$ in state $x
    $\mu(<<left_behind>>)$ as well: the departure tells nothing but $s$.
 2. Just after an admitted arrival that makes $s$ jobs the mean of $e$ is
    $$\mu(<<met>>)+\sum_ja_jL_{j0}\,E\big[\mu_j(X_j+1)-\mu_j(X_j)\,\big|\,|X|=s-1\big].$$
-   If no station both takes arrivals and lets jobs go, as in a tandem, that is $\mu(<<met>>)$. In three
-   tiers of single queues it is the exit rate of a busy first tier, whatever $s$.
+   If no station both takes arrivals and lets jobs go, as in a tandem of two or more, that is
+   $\mu(<<met>>)$. In three tiers of single queues it is the exit rate of a busy first tier, for any $s$.
 
 *Example.* In the three tiers of `admission.norton_sum_policy` the mean exit rate with 1, ..., 5 jobs is
 $<<given:frac>>$; just after an arrival that makes so many jobs it is $<<after_arrival:frac>>$. So the

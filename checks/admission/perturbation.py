@@ -62,8 +62,9 @@ with $m(0)d(0)=0$.
 1. $m(s)\nu(s)d(s)=\mathrm{Cov}_\nu(1\{X\ge s\},c(X))$. If $c$ is <<cost>>, then
    $$0\le m(s)\nu(s)\,d(s)\le(c(\theta)-c(0))\,P(X\ge s)\,P(X<s).$$
 
-*Two models.* Rates $\lambda,\mu(s)$ and $\tilde\lambda,\tilde\mu(s)$, the same acceptance probabilities
-$\alpha(s)$ with $\alpha(S)=0$, costs $g_hs+\lambda R(1-\alpha(s))$ and the same with $\tilde\lambda$.
+*Two models.* Positive rates $\lambda,\mu(s)$ and $\tilde\lambda,\tilde\mu(s)$, the same acceptance
+probabilities $\alpha(s)$ with $\alpha(S)=0$, costs $g_hs+\lambda R(1-\alpha(s))$ with $g_h,R\ge0$, and
+the same with $\tilde\lambda$.
 Mean costs $\bar c,\tilde{\bar c}$, laws $\nu,\tilde\nu$, increments $d,\tilde d$.
 
 2. With the law of the first model and the increments of the <<which>>, called $e$ here, exactly
@@ -420,13 +421,13 @@ increment_bounds = Claim(
    several or infinitely many servers), then $\mu(s)=G(s-1)/G(s)$ is nondecreasing.
 2. *Increments.* Let $\mu$ be nondecreasing, $\tilde\mu(s)\ge\mu(s)>0$, $0<\tilde\lambda\le\lambda$, and
    let $\tilde d$ be the increments of the threshold $\theta$ in the model $(\tilde\lambda,\tilde\mu)$,
-   with costs $c_\theta(j)=g_hj+\tilde\lambda R1\{j=\theta\}$. Then, for $1\le s\le\theta$,
+   with costs $c_\theta(j)=g_hj+\tilde\lambda R1\{j=\theta\}$, $g_h,R\ge0$. Then, for $1\le s\le\theta$,
    $$0\le\mu(s)\,\tilde d(s)\le\sum_{j=s}^\theta\Bigl(\prod_{i=s+1}^j\frac\lambda{\mu(i)}\Bigr)
    \bigl(g_hj+\lambda R1\{j=\theta\}\bigr),$$
    and if $\tilde\mu$ is <<projected>>,
    $$\mu(s)\,\tilde d(s)\le<<factor>>\,(g_h\theta+\lambda R).$$
    So $\tilde d(s)\le\Delta(s)$, where $\mu(s)\Delta(s)$ is the largest over $\theta\ge s$ of the smaller
-   right side; and $\mu(s)\Delta(s)\le<<half>>\,(g_hS+\lambda R)=<<half>>\,U\,r_{\max}$.
+   right side; and $\mu(s)\Delta(s)\le<<half>>\,(g_hS+\lambda R)$.
 3. *Stable.* If $\mu(i_0)>\lambda$, then with $q=\lambda/\mu(i_0)$ and
    $C_1=\prod_{i<i_0}\mu(i_0)/\mu(i)$
    $$\mu(s)\,\Delta(s)\le a(s):=C_1\Bigl[g_h\,\frac{s+<<shift>>}{1-q}+\lambda R\Bigr],$$

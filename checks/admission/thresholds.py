@@ -64,9 +64,9 @@ and one leaves at rate $\mu(s)$, which is <<rates>> for $s\ge1$; $\mu(0)=0$. A *
 probability $\alpha(s)\in[0,1]$, and $\alpha(S)=0$. A job costs $g_h\ge0$ for a unit of time, a rejected
 one $R\ge0$. With the stationary law $\nu^\alpha$ of $s$ the mean cost is
 $$\bar c(\alpha)=E_{\nu^\alpha}[g_hX+\lambda R(1-\alpha(X))]$$
-(and the gain a step is $r_{\max}-\bar c(\alpha)/U$). The *threshold* $\theta\in\{0,\dots,S\}$ admits if
-and only if $s<\theta$; its law is $\nu^\theta$, its mean cost $\bar c(\theta)$. Let
-$w(s)=\prod_{i=1}^s\lambda/\mu(i)$ and $W_\theta=\sum_{s\le\theta}w(s)$.
+(in steps of $1/U$ the gain of the source's rewards is $(g_hS+\lambda R-\bar c(\alpha))/U$). The
+*threshold* $\theta\in\{0,\dots,S\}$ admits if and only if $s<\theta$; its law is $\nu^\theta$, its mean
+cost $\bar c(\theta)$. Let $w(s)=\prod_{i=1}^s\lambda/\mu(i)$ and $W_\theta=\sum_{s\le\theta}w(s)$.
 
 1. Every sum-policy is a mixture of thresholds:
    $$\nu^\alpha=\sum_\theta p_\theta\nu^\theta,\quad
