@@ -176,7 +176,7 @@ def sizes(seed: int, jobs: int, *, runs: int, steps: list[int], sizes: list[int]
 
 @evidence(
     "admission.growth",
-    quick={"runs": 60, "steps": [100_000, 1_000_000]},
+    quick={"runs": 32, "steps": [100_000, 1_000_000]},
     full={"runs": 32, "steps": [100_000, 1_000_000, 10_000_000, 100_000_000]},
 )
 def growth(seed: int, jobs: int, *, runs: int, steps: list[int]) -> dict:
