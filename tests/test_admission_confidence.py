@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from checks.admission.confidence import (
+    costs_of_a_threshold,
     coverage,
     doubling_share,
     falls_below,
@@ -78,6 +79,15 @@ def test_sums_over_an_episode_step_by_step():
     assert (float(steps), float(rest)) == pytest.approx((length, late), rel=1e-9)
 
 
+@pytest.mark.parametrize("name", ["biased", "unbiased", "excess", "sums"])
+def test_a_row_of_another_length_is_an_error(name):
+    claim = find("admission.sample_law")
+    check = next(check for check in claim.checks if name in check.parameters)
+    for row in (claim.claimed[name] + ", 0.5", claim.claimed[name].rpartition(", ")[0]):
+        with pytest.raises(ValueError, match="zip"):
+            check.decide(claim.claimed | {name: row})
+
+
 def test_shares_of_a_law_are_those_of_its_states():
     known = chain_of(tandem(Fraction(3, 5), (1, 1)), 3, 2)
     law = [Fraction(p, known.chain.mass) for p in known.chain.law]
@@ -119,6 +129,19 @@ def test_falling_below_by_all_paths(kappa):
         if any(k < kappa * n * p - 1 for n, k in enumerate(sums.tolist(), start=1))
     )
     assert falls_below(p, samples, 1, kappa) == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "outcome"), [("1", PROVED), ("2", PROVED), ("5/2", REFUTED), ("2.01", UNDECIDED)]
+)
+def test_radius_of_mean_costs(number, outcome):
+    assert costs_of_a_threshold(number).outcome == outcome
+
+
+@pytest.mark.parametrize("number", ["0", "-1"])
+def test_a_radius_needs_a_positive_number(number):
+    with pytest.raises(ValueError, match="hoeffding"):
+        costs_of_a_threshold(number)
 
 
 def test_doubling_sums_are_those_of_the_sequence():

@@ -107,9 +107,11 @@ sample_law = Claim(
     source=Source(SOURCE, "Lemma 12.1, (13)-(18)", provenance="ours"),
     kind="lemma",
     statement=r"""
-The network of `admission.norton_sum_policy`, step by step: in step $t$, of mean length $1/U$, some job
-leaves ($D_t=1$) or none ($D_t=0$); $s_t$ is the number of jobs before it. An episode plays a threshold
-chosen when it starts, discards at least $<<ramp>>$ steps, and then records; its length is fixed
+The network of `admission.norton_sum_policy`: at most $S$ jobs, arrivals at rate $\lambda$, and the
+rates $\mu(1),\dots,\mu(S)$ of its equivalent queue. Step by step: in step $t$, of mean length $1/U$,
+some job leaves ($D_t=1$) or none ($D_t=0$); $s_t$ is the number of jobs before it; $U$ is at least
+$\lambda$ and the rates of all servers together. An episode plays a threshold chosen when it starts,
+discards at least $<<ramp>>$ steps, where $\tau\ge1$ is an integer, and then records; its length is fixed
 <<rule>>. Let $\mathcal G_t$ be what is known $\tau-1$ steps before $t$: the past up to the state at step
 $t-\tau+1$. Suppose that after $\tau-1$ steps under any threshold, from any state, the network is within
 total variation $\varepsilon$ of stationarity.
@@ -117,21 +119,23 @@ total variation $\varepsilon$ of stationarity.
 1. In stationarity under a threshold, $P(D_t=1\,|\,s_t=s)=<<rate>>/U$ for each $s\ge1$ that occurs.
 2. For a recorded step $t$, the threshold and the event that $t$ is recorded are known in $\mathcal G_t$;
    given $\mathcal G_t$ the law of the state and $D_t$ is within total variation $<<distance>>$ of the
-   stationary one, so that
+   stationary one, so that for $s=1,\dots,S$
    $\bigl|E[1\{s_t=s\}(D_t-\tfrac{\mu(s)}U)\,|\,\mathcal G_t]\bigr|\le<<distance>>$.
 3. If $t<t'$ are recorded steps with the same remainder mod $<<modulus>>$, then $(s_t,D_t)$ is known in
    $\mathcal G_{t'}$.
-4. Rule (18) of the source ends an episode by its samples: when some number of jobs was recorded as
-   often as before the episode, once at least. Then item 2 fails. Three tiers of one queue each, rates 1,
-   half of the jobs go on, $\lambda=0.99$, $U=3.99$, $S=5$, everything admitted; 5 jobs were never
-   recorded, the other numbers so often that only the first record of 5 ends the episode. Whatever the
-   state was when recording began, from 200 steps later on the probability that a job leaves, given
-   $s_t=s$ and that the episode has not ended before, is that of the table. No $\tau$ makes it right.
-5. Over a whole episode less is lost. The steps $t$ in whose $\mathcal G_t$ the episode has not ended are
-   the recorded ones and at most $<<extra>>$ more, and for these item 2 holds; so the sum of
+4. Rule (18) of the source ends an episode by its samples: when some number of jobs, with one action and
+   in one class mod $\tau$, was recorded as often as before the episode, once at least. Then item 2
+   fails. Three tiers of one queue each, rates 1, half of the jobs go on, $\lambda=0.99$, $U=3.99$,
+   $S=5$, everything admitted; 5 jobs were never recorded, the other numbers so often that only the first
+   record of 5 ends the episode. Whatever the state was when recording began, from 200 steps later on the
+   probability that a job leaves, given $s_t=s$ and that the episode has not ended before, is that of the
+   table. No $\tau$ makes it right.
+5. Over a whole episode less is lost. Imagine that its threshold is played on after its end. The steps
+   $t$ in whose $\mathcal G_t$ the episode has not ended are the recorded ones and at most $<<extra>>$
+   more, and for all of these item 2 holds; so the sum of
    $1\{s_t=s\}(D_t-\frac{\mu(s)}U)$ over the recorded steps has a mean of size $<<extra>>$ at most, and
    $\varepsilon$ for each step. In the example, with recording begun in stationarity, it is the last row;
-   <<length>> steps are recorded in the mean, and 200 with probability $<<late>>\cdot10^{-6}$.
+   <<length>> steps are recorded in the mean, and more than 200 with probability $<<late>>\cdot10^{-6}$.
 
 | $s$ | 1 | 2 | 3 | 4 | 5 |
 |---|---|---|---|---|---|
@@ -359,7 +363,8 @@ def classes_are_apart(modulus: str) -> Finding:
 
     t, later, tau = z3.Ints("t t' tau")
     step = tau - _CLASSES.index(one_of("modulus", modulus, *_CLASSES))
-    apart = [tau >= 2, later - t >= step]  # the difference is a positive multiple of the step
+    # The difference is a positive multiple of the step.
+    apart = [tau >= 1, later > t, later - t >= step]
     return implies(apart, t + 1 <= later - tau + 1, "known tau - 1 steps before the next")
 
 
@@ -428,15 +433,15 @@ def survivors_of_the_rule(biased: str, unbiased: str, excess: str) -> Finding:
     These numbers are this whole part.
     """
     known = survivors(200)
-    texts = {"biased": biased, "unbiased": unbiased, "excess": excess}
-    for s, (low, high, true) in enumerate(known, start=1):
+    rows = (text.split(", ") for text in (biased, unbiased, excess))
+    columns = zip(known, *rows, strict=True)
+    for s, ((low, high, true), *printed) in enumerate(columns, start=1):
         ends = {
             "biased": (low, high),
             "unbiased": (true, true),
             "excess": (100 * (low / true - 1), 100 * (high / true - 1)),
         }
-        for name, (least, most) in ends.items():
-            text = texts[name].split(", ")[s - 1]
+        for (name, (least, most)), text in zip(ends.items(), printed, strict=True):
             number, half = as_printed_decimal(name, text)
             if most < number - half or least > number + half:
                 return refuted(f"s = {s}: {name} is {decimal(least, 7)}, not {text}")
@@ -468,9 +473,9 @@ def steps_after_the_end(extra: str) -> Finding:
 
     return combine(
         [
-            implies([tau >= 2, *after(t)], t < end + count, "steps not recorded"),
+            implies([tau >= 1, *after(t)], t < end + count, "steps not recorded"),
             implies(
-                [tau >= 3, *after(t), *after(other), t < other],
+                [tau >= 1, *after(t), *after(other), t < other],
                 other - t < tau,
                 "one of each class",
             ),
