@@ -138,7 +138,7 @@ def test_decays_are_told_apart(exponent, faster, slower):
     for i, policy in enumerate(("opt", "eps_opt")):
         for j, t in enumerate(horizons):
             mean = 2 * (t / 250) ** -exponent
-            runs[f"{policy}_{t}"] = samples(mean, mean, 400, 10 * i + j)
+            runs[f"{policy}_{t}"] = samples(mean, mean / 2, 400, 10 * i + j)
     assert claims.first_and_last_horizon(runs, "faster", "1/4").outcome == faster
     assert claims.first_and_last_horizon(runs, "no faster", "1/4").outcome == slower
 
