@@ -2,9 +2,11 @@
 
 `plan` answers for ``n`` queues of selfish learners in front of ``m`` servers with one-packet buffers.
 One queue has the sharp condition: it is stable for every learner with small regret on every window
-exactly if the arrival rate is below the Hamacher sum of the service rates (Remark 3.4). For two or
-more there is Theorem 4.1: total service rate above ``1 / (1 - largest arrival rate)`` times total
-arrival rate. Where Theorem 4.1 does not apply the system may be stable all the same.
+exactly if the arrival rate is below the Hamacher sum of the service rates (Remark 3.4). A router that
+accounts for recharge carries more, all that some schedule carries: for one queue a schedule and its
+value are searched, up to 64 servers. For two or more queues there is Theorem 4.1: total service rate
+above ``1 / (1 - largest arrival rate)`` times total arrival rate. Where Theorem 4.1 does not apply the
+system may be stable all the same.
 
 All comparisons are made in exact rationals, because at equality a system is not stable and a rounding
 error would decide. `simlib.recharge.formulas.capacity` is the shorter answer about one queue.
@@ -39,6 +41,7 @@ from simlib.recharge.formulas import (
     total_odds,
 )
 from simlib.recharge.optimum import clairvoyant_rate, find_certificate
+from simlib.recharge.planners import best_periodic_schedule
 from simlib.recharge.stationary import stationary_queue
 from simlib.strategic.formulas import (
     capacity_margin,
@@ -59,6 +62,7 @@ __all__ = [
 _MOST_SERVERS = 1000
 _MOST_SERVERS_SOLVED = 8  # the chain of a queue has 2**m patterns of full buffers
 _MOST_AGES = {2: 300, 3: 1500, 4: 8000}  # states of the exact optimum: well under a second
+_MOST_SERVERS_SCHEDULED = 64  # beyond, the search for a schedule takes seconds
 _LEAST_MARGIN = 1e-9  # closer to the threshold the chain is singular in double precision
 
 #: Routers the calculator knows (names as in `simlib.learners.BUILT_IN`), what is known of each for one
@@ -106,6 +110,7 @@ _OF_ONE_QUEUE = {
     "guaranteed_rate": "recharge.stability_threshold",
     "ceiling": "recharge.opt_upper_bound",
     "optimum": "recharge.opt_certificate",
+    "aware_rate": "recharge.beyond_h_in_queues",
     "bufferless_rate": "recharge.mean_queue_convention",
     "servers_needed": "recharge.stability_threshold",
     "missing_odds": "recharge.stability_threshold",
@@ -173,6 +178,14 @@ class Plan:
         packet at each step before that.
     optimum : float or None
         Utility of the best schedule that does not see the buffers (one queue), if it is cheap.
+    aware_rate : float or None
+        What a router that accounts for recharge carries at least (one queue, up to 64 servers): the
+        exact value, rounded, of the best schedule found. That a learner carries all that schedules do
+        is a theorem; what `simlib.recharge.aware.restarting` carries depends on its planner. Nothing
+        between this and ``optimum``, or ``ceiling`` where that is not known, is excluded. For identical
+        servers all three are equal.
+    aware_steps : int or None
+        Length of that schedule.
     visible_buffers_rate : float or None
         What a router that sees the buffers accepts under backlog (one queue, up to 8 servers). Value
         iteration; no claim of the book.
@@ -239,6 +252,8 @@ class Plan:
     guaranteed_rate: Fraction
     ceiling: Fraction
     optimum: float | None
+    aware_rate: float | None
+    aware_steps: int | None
     visible_buffers_rate: float | None
     bufferless_rate: Fraction | None
     margin: Fraction
@@ -365,6 +380,10 @@ class Plan:
         yield "ceiling", self.ceiling, "of blind routers: they see no buffers", "ceiling"
         if self.optimum is not None:
             yield "  optimum", self.optimum, "the best of them, exactly", "optimum"
+        if self.aware_rate is not None:
+            says = "if the router" if self.optimum is not None else "at least, if it"
+            says += " accounts for recharge"
+            yield "  aware", self.optimum or self.aware_rate, says, "aware_rate"
         if self.visible_buffers_rate is not None:
             yield "  seeing", self.visible_buffers_rate, "a router that sees the buffers"
         yield "  unbuffered", self.bufferless_rate, "the fastest server", "bufferless_rate"
@@ -599,7 +618,10 @@ def plan(arrival_rates, service_rates, *, learning_rate=None, new_server_rate=No
         lacking = total - capacity
         at_least = 0 if lacking < 0 else math.floor(lacking / extra) + 1
         answers = dict.fromkeys(
-            ("optimum", "visible_buffers_rate", "bufferless_rate", "total_odds", "missing_odds")
+            (
+                *("optimum", "aware_rate", "aware_steps", "visible_buffers_rate"),
+                *("bufferless_rate", "total_odds", "missing_odds"),
+            )
         )
     if total < guaranteed:
         verdict = "guaranteed"
@@ -650,6 +672,8 @@ def _one_queue(arrival_rate, rates, learning_rate):
 
     answers = {
         "optimum": _optimum(rates),
+        "aware_rate": None,
+        "aware_steps": None,
         "visible_buffers_rate": clairvoyant_rate(floats) if solved else None,
         "bufferless_rate": max(rates),
         "total_odds": total_odds(rates),
@@ -658,6 +682,9 @@ def _one_queue(arrival_rate, rates, learning_rate):
         "guaranteed_share": 1 / price,
         "worst_share": least_competitive_ratio(count)[0] if count > 1 else 1.0,
     }
+    if count <= _MOST_SERVERS_SCHEDULED:
+        schedule = best_periodic_schedule(rates, max(64, 2 * count))
+        answers["aware_rate"], answers["aware_steps"] = float(schedule.value), len(schedule.cycle)
     if margin > 0:
         answers["settled_queue"], answers["settled_queue_estimate"] = queues(margin)
         answers["largest_learning_rate"] = float(largest_learning_rate(lam, floats))

@@ -21,6 +21,7 @@ from simlib.capacity import (
 from simlib.learners import BUILT_IN
 from simlib.recharge.flow import fluid_peak
 from simlib.recharge.formulas import INSTANCES, capacity, servers_needed
+from simlib.recharge.optimum import I7_CYCLE, cycle_value
 
 I3, I7 = INSTANCES["I3"], INSTANCES["I7"]
 percent = st.integers(1, 99).map(lambda k: F(k, 100))
@@ -76,6 +77,21 @@ def test_the_two_systems_of_the_source():
     assert 1 / seven.worst_share == pytest.approx(1 / 0.805042, abs=2e-6)
     assert three.visible_buffers_rate == pytest.approx(0.807056, abs=5e-7)
     assert seven.optimum is None
+    # What a router that accounts for recharge carries: a schedule, and above it the bound.
+    assert three.aware_rate == pytest.approx(0.672219, abs=5e-7)
+    assert three.aware_rate < three.optimum
+    assert (seven.aware_rate, seven.aware_steps) == (float(cycle_value(I7, I7_CYCLE)), 25)
+
+
+def test_a_router_that_accounts_for_recharge():
+    same = plan([0.5], [0.3] * 6)  # round robin is optimal: lower and upper bound meet
+    assert same.aware_rate == pytest.approx(float(same.ceiling))
+    assert same.aware_steps == 6
+    between = plan([0.9], I7)
+    assert between.verdict == "not guaranteed"
+    assert "at least, if it accounts for recharge" in between.text()
+    assert "0.672522  if the router accounts for recharge" in plan([0.65], I3).text()
+    assert plan([0.5], [0.3] * 65).aware_rate is None
 
 
 I7_RATE = F(1963, 2566)
@@ -135,7 +151,14 @@ def test_many_queues():
     assert found.verdict == "not guaranteed"
     assert plan([0.4, 0.2, 0.4], [0.9]).binding_queues == (0, 2)
     assert plan([0.6, 0.6], [0.6, 0.5]).verdict == "impossible"
-    for name in ("optimum", "settled_queue", "relaxation_time", "price_of_learning", "total_odds"):
+    for name in (
+        "optimum",
+        "aware_rate",
+        "settled_queue",
+        "relaxation_time",
+        "price_of_learning",
+        "total_odds",
+    ):
         assert getattr(found, name) is None
 
 
@@ -180,6 +203,9 @@ def test_what_is_true_of_every_system(arrivals, rates):
     found = plan(arrivals, rates)
     n, mu = len(arrivals), sum(rates)
     assert found.guaranteed_rate <= found.ceiling
+    if n == 1:
+        assert max(rates) <= found.aware_rate + 1e-12
+        assert found.aware_rate <= (found.optimum or found.ceiling) + 1e-12
     assert found.servers_needed_at_least <= found.servers_needed
     assert found.servers_needed <= found.servers_needed_overprovisioned
     assert found.saturated_floor == n * mu / (n + mu)

@@ -6,3 +6,5 @@ from checks.recharge import competitive_ratio as competitive_ratio
 from checks.recharge import exp3_at_work as exp3_at_work
 from checks.recharge import queue_in_front as queue_in_front
 from checks.recharge import other_bandits as other_bandits
+from checks.recharge import slow_learners as slow_learners
+from checks.recharge import beyond as beyond
