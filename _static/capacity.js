@@ -59,6 +59,45 @@
     return h * (1 - h) - h * h * sum(mu.map((_, i) => sum(mu.slice(0, i).map((_, j) => pair(i, j)))));
   };
 
+  // What a router that accounts for recharge carries at least: the best of the schedules that
+  // simlib.recharge.planners.best_periodic_schedule tries, evenly spread ones and the end of a greedy run.
+  const aware = mu => {
+    const m = mu.length, longest = Math.max(64, 2 * m), decay = mu.map(x => -Math.log1p(-x)), all = sum(decay);
+    if (m > 64) return null;
+    const value = cycle => {
+      const n = cycle.length, last = [];
+      cycle.forEach((arm, t) => { last[arm] = t - n; });
+      return sum(cycle.map((arm, t) => {
+        const gap = t - last[arm];
+        last[arm] = t;
+        return -Math.expm1(-decay[arm] * gap);
+      })) / n;
+    };
+    const even = n => {
+      const parts = decay.map(x => Math.round(1e9 * n * x / all) / 1e9), counts = parts.map(Math.floor);
+      const order = parts.map((x, j) => [counts[j] - x, j]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+      for (const [, j] of order.slice(0, n - sum(counts))) counts[j]++;
+      const done = mu.map(() => 0);
+      return Array.from({ length: n }, (_, t) => {
+        const next = j => (done[j] + 1) / counts[j];
+        const arm = done.reduce((best, x, j) =>
+          x * n < counts[j] * (t + 1) && (best < 0 || next(j) < next(best)) ? j : best, -1);
+        done[arm]++;
+        return arm;
+      });
+    };
+    const ages = mu.map(() => Infinity), run = [];
+    for (let t = 0; t < 4 * longest; t++) {
+      const index = ages.map((age, j) => age * decay[j]), top = Math.max(...index) * (1 - 1e-12);
+      const arm = index.findIndex(x => x >= top);
+      run.push(arm);
+      ages.forEach((age, j) => { ages[j] = j === arm ? 1 : age + 1; });
+    }
+    let best = 0;
+    for (let n = 1; n <= longest; n++) best = Math.max(best, value(even(n)), value(run.slice(-n)));
+    return best;
+  };
+
   // Peak of the fluid queue on EXP3's mean-field path, in time eta t, by Runge and Kutta. The state
   // holds the log-weights and the queue.
   const peak = (lam, rho, eta) => {
@@ -176,12 +215,14 @@
       const extra = field.new.value.trim() && rate(field.new.value.trim()), eta = Number(field.eta.value);
       if (!(eta >= 0 && eta < 1e9)) throw Error(`“${field.eta.value}” is no learning rate above 0.`);
       const found = plan(arrivals, services, eta, extra, router), queues = one ? "one" : "many";
+      if (one) found.aware_rate = aware(services.map(number));
       const falls = /ucb1|epsilon/.test(router), fixed = /uniform|round/.test(router);
       const poor = one ? found.router_rate <= found.arrival_rate : falls || fixed && found.router_rate === null;
       const about = one ? { falls: "falls", fixed: poor ? "short" : "fixed" }
         : { falls: "regret", fixed: poor && "blind" };
       const notes = [`${queues} ${found.verdict}`, queues,
         falls ? about.falls : fixed && about.fixed,
+        one && found.verdict === "not guaranteed" && found.arrival_rate < found.aware_rate - 1e-12 && "aware",
         ...found.verdict === "guaranteed" ? [/^exp3$|tsallis/.test(router) && "unproved",
           /exp3/.test(router) && found.effective_margin <= 0 && "fast"] : []];
       for (const part of document.querySelectorAll("[data-if]")) {

@@ -205,6 +205,7 @@ SYSTEMS = [
     ("0.76", "0.5, 0.33, 0.33, 0.33, 0.25, 0.25, 0.1", "0.0005", "0.2", "tsallis-inf"),
     ("0.6", "0.5, 0.1, 0.3", "0.02", "", "ucb1"),  # too fast a rate
     ("0.75", "7x0.3", "", "0.3", "uniform"),  # carry exactly 3/4, which is not enough
+    ("0.9", "0.5, 0.33, 0.33, 0.33, 0.25, 0.25, 0.1", "", "0.3", "exp3"),  # recharge-aware only
     ("0.75", "0.5, 1/2", "0.01", "0.5", "round-robin"),  # the ceiling itself
     ("1/3", "0.4", "0.01", "0.1", "epsilon-greedy"),
     ("0.9", "0.01, 0.02", "0.001", "0.015", "round-robin"),
@@ -256,6 +257,9 @@ def test_the_calculator_agrees_with_python(visit):
         assert json.loads(verdict.get_attribute("data-value")) == expected["verdict"]
         if expected["verdict"] == "guaranteed" and not expected["guaranteed"]:
             assert "Warning" in verdict.inner_text()
+        aware = expected["aware_rate"] or 0  # None for many queues
+        carried = expected["verdict"] == "not guaranteed" and expected["arrival_rate"] < aware
+        assert ("accounts for recharge" in verdict.inner_text()) == carried
         seen |= {name for name, value in shown.items() if value is not None}
     # Each answer of the page was compared at least once with a number.
     assert seen == {
