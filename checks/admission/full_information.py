@@ -56,8 +56,8 @@ with that of policies that see where the jobs are. All stations have one server,
     as_printed=Printed(
         numbers={"remembers": "10/3"},
         says=(
-            "a controller that sees arrivals and departures only can hope for no more than the best "
-            "policy that acts on the number of jobs alone"
+            "where the state is not observed, the best one can hope to learn is the best policy that "
+            "acts on the number of jobs alone"
         ),
         correct="one that remembers a rejection costs less: 93/28 against 10/3 on two queues in series",
     ),

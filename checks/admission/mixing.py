@@ -74,7 +74,7 @@ $P^t(x,\cdot)$ from $P^t(y,\cdot)$.
     ),
     uncovered=(
         "what the source means by W: its definition did not survive, and this is the only reading that "
-        "fits the inequality"
+        "fits the inequality; the coupling inequality d(t) <= max P(tau > t), which is used as known"
     ),
 )
 
@@ -92,7 +92,7 @@ def contraction(twice: str) -> Finding:
     import z3
     from sympy import IndexedBase, Sum, factor_terms
 
-    from checks.methods.smt import implies
+    from checks.methods.smt import implies, real
 
     n = sympy.symbols("n", integer=True, positive=True)
     x = sympy.symbols("x", integer=True, positive=True)
@@ -117,13 +117,22 @@ def contraction(twice: str) -> Finding:
             f"{chain.apart(1)} > {factor} * {chain.farthest(1)}"
         )
     p, q, r = z3.Reals("p q r")
+    apart, first, second, far = z3.Reals("dbar d_x d_y d")
 
     def size(value):
         return z3.If(value >= 0, value, -value)
 
-    triangle = implies([factor >= 2], size(p - q) <= size(p - r) + size(q - r), "triangle")
     return combine(
-        [triangle], "m uP is the mixture of differences of rows, for any number of states"
+        [
+            implies([], size(p - q) <= size(p - r) + size(q - r), "triangle"),
+            implies(
+                [apart <= first + second, first <= far, second <= far, far >= 0],
+                apart <= real(factor) * far,
+                "dbar from d",
+            ),
+        ],
+        "m uP is the mixture of differences of rows, for any number of states; |p - q| <= |p - r| + "
+        "|q - r|",
     )
 
 

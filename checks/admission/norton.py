@@ -79,7 +79,8 @@ $<<rates:frac>>$.
         "example": "the numbers of the example",
     },
     uncovered=(
-        "that exponential service without blocking is needed: no network without them is looked at"
+        "that exponential service without blocking is needed: no network without them is looked at; and "
+        "that every state leads to the empty one, so that there is one stationary law, is not computed"
     ),
 )
 
