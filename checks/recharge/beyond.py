@@ -32,10 +32,10 @@ lipschitz_in_rates = Claim(
 Let $U_T(a;q)$ be the utility of the schedule $a=(a_1,\dots,a_T)$ where arm $j$ pays with probability
 $1-q_j^d$ at gap $d$ and with certainty at its first pull. For every schedule and all $q,q'\in[0,1]^m$,
 with $G_j\le T-1$ the number of steps from the first to the last pull of $j$,
-$$\bigl|U_T(a;q)-U_T(a;q')\bigr|\ \le\ <<gap>>\cdot\sum_jG_j\,|q_j-q'_j|.$$
+$$\bigl|U_T(a;q)-U_T(a;q')\bigr|\ \le\ \sum_jG_j\,|q_j-q'_j|.$$
 If $a'$ is the best of a class of schedules for the rates $q'$, then for the rates $q$ it earns less than
 any other schedule of the class by at most
-$$<<loss>>\cdot(T-1)\sum_j|q_j-q'_j|.$$
+$$(T-1)\sum_j|q_j-q'_j|.$$
 The best mean rewards of all schedules for $q$ and for $q'$ differ by at most $\sum_j|q_j-q_j'|$.
 """,
     claimed={"gap": "1", "loss": "1"},
@@ -169,7 +169,7 @@ def every_short_schedule(gap: str) -> Finding:
 etc_regret = Claim(
     "recharge.etc_regret",
     title="Exploring by pulls in a row, then committing, loses at most the order of T^(2/3)",
-    source=Source(SOURCE, "beyond it", provenance="ours"),
+    source=Source(SOURCE, "Section 6", provenance="ours"),
     statement=r"""
 *Explore:* pull each of $m$ arms $N+1$ times in a row; the last $N$ rewards of an arm, at gap <<gap>>,
 are independent and pay with probability $\mu_j$. Let $\hat q_j$ be one minus their mean.
@@ -290,7 +290,7 @@ def _real(value: Fraction):
 learn_while_exploiting = Claim(
     "recharge.learn_while_exploiting",
     title="A learner that learns from whatever it exploits loses at most the order of the root of T",
-    source=Source(SOURCE, "beyond it", provenance="ours"),
+    source=Source(SOURCE, "Section 6", provenance="ours"),
     statement=r"""
 Let $\mathcal S$ be the schedules that pull each arm $j$ at least once in any $D_j$ steps in a row, and
 let $\underline q_j\in(0,q_j]$ be known. Play epochs $k=0,1,\dots$ of $T_k=2^kT_0$ steps, with
@@ -498,7 +498,7 @@ def estimates_of_the_optimal_schedule(radius: str) -> Finding:
 beyond_h_in_queues = Claim(
     "recharge.beyond_h_in_queues",
     title="Every arrival rate below the optimum of blind schedules is carried by a learner",
-    source=Source(SOURCE, "beyond it", provenance="ours"),
+    source=Source(SOURCE, "Section 6", provenance="ours"),
     statement=r"""
 Let OPT be the best mean reward of schedules, $\lambda<1$ the arrival rate of one queue of length $N_t$.
 
@@ -506,8 +506,8 @@ Let OPT be the best mean reward of schedules, $\lambda<1$ the arrival rate of on
 send: from the start of a repetition with $N\ge n$ packets to its end the queue changes by at most
 $n(\lambda-V)$ on average. So it is stable if $\lambda<V$.
 
-*The restarting learner* knows nothing. In each period of $W$ steps it explores as in *explore, then
-commit* with $N_W=\lceil W^{2/3}\rceil$ rewards an arm, then follows a schedule that is best for the
+*The restarting learner* does not know the rates. In each period of $W$ steps it explores as in
+*explore, then commit* with $N_W=\lceil W^{2/3}\rceil$ rewards an arm, then follows a schedule that is best for the
 estimate when first pulls pay nothing. If $\varepsilon=\text{OPT}-\lambda>0$ and
 $W\ge\bigl(<<scale:frac>>\,m/\varepsilon\bigr)^3$, then over a period that starts with $N\ge W$ packets
 $$E[N'-N]\ \le\ -<<drift:frac>>\,\varepsilon W,$$
@@ -676,7 +676,7 @@ learners_above_h = Claim(
     "recharge.learners_above_h",
     title="Simulated: learners that account for recharge earn a tenth to a quarter more than h",
     kind="proposition",
-    source=Source(SOURCE, "beyond it", provenance="ours"),
+    source=Source(SOURCE, "Section 6", provenance="ours"),
     statement=r"""
 Three instances: servers of rates $1/2$, $1/10$, $3/10$; of rates $0.5$, $0.33$, $0.33$, $0.33$, $0.25$,
 $0.25$, $0.1$; and ten identical ones with total odds 1.8395. Every learner without regret that moves
@@ -811,7 +811,7 @@ queue_above_h = Claim(
     "recharge.queue_above_h",
     title="Simulated: a queue that EXP3 lets grow is short under learners that account for recharge",
     kind="proposition",
-    source=Source(SOURCE, "beyond it", provenance="ours"),
+    source=Source(SOURCE, "Section 6", provenance="ours"),
     statement=r"""
 One queue in front of servers of rates $1/2$, $1/10$, $3/10$, with arrival rate <<rate>>: above the
 Hamacher sum $0.60625$ and below the optimum of blind schedules, $0.6725$. It starts empty and runs for

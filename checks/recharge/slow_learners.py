@@ -37,8 +37,7 @@ Let a learner on $m$ recharging arms of rates $\mu_j=1-q_j\in(0,1)$ draw arm $j$
 probability $p_j(t)$ that the past determines, and let
 $V_{T,j}=\sum_{t=1}^{T-1}|p_j(t+1)-p_j(t)|$. With $U_T$ the utility of $T$ steps (each reward replaced by
 its probability given the past) and $h$ the Hamacher sum,
-$$E\,U_T\ \le\ hT+<<constant>>\cdot\Bigl(m+\sum_j\frac1{q_j}\Bigr)
-+<<variation>>\cdot\sum_j\frac{E\,V_{T,j}}{\mu_j}.$$
+$$E\,U_T\ \le\ hT+m+\sum_j\frac1{q_j}+\sum_j\frac{E\,V_{T,j}}{\mu_j}.$$
 With probability at least $1-\delta$ the same is true of $U_T$ and $V_{T,j}$ themselves, with
 $m\sqrt{T\ln(m/\delta)/2}$ added on the right: a sum over $j$ of martingales with increments in intervals
 of length at most <<interval>>.
@@ -47,12 +46,12 @@ So a learner without regret, which earns at least $hT-o(T)$, earns exactly that 
 variation of $o(T)$: to earn more, a learner must go on moving.
 
 *EXP3* with exploration $\gamma$ and learning rate $\eta\le\gamma/m$ moves each probability by at most
-$<<step>>\cdot\eta$ in a step.
+$\eta$ in a step.
 """,
     claimed={"constant": "1", "variation": "1", "interval": "1", "step": "1"},
     meaning={
-        "constant": "what multiplies the terms that do not grow",
-        "variation": "what multiplies the variation over the rates",
+        "constant": "what might multiply m and the sum of 1/q_j",
+        "variation": "what might multiply the sum of the variations over the rates",
         "interval": "longest interval of an increment",
         "step": "largest move of a probability of EXP3, over its learning rate",
     },
@@ -322,8 +321,8 @@ thompson_at_most_h = Claim(
 Thompson sampling with uniform priors keeps for each of $m$ arms the law Beta$(1+S_j,1+F_j)$ ($S_j$
 successes, $F_j$ failures so far), draws a number from each and pulls the arm with the largest. A success
 moves the law of one arm from Beta$(a,b)$ to Beta$(a+1,b)$: by at most $<<one>>/\sqrt a$ in total
-variation, and a failure by at most $<<one>>/\sqrt b$. Since $\sum_{k\le S}\frac1{2\sqrt k}\le
-<<root>>\cdot\sqrt S$, on every path of $T$ steps
+variation, and a failure by at most $<<one>>/\sqrt b$. Since
+$\sum_{k\le S}\frac1{2\sqrt k}\le\sqrt S$, on every path of $T$ steps
 $$\sum_{t<T}\|p(t+1)-p(t)\|_{\rm TV}\ \le\ \sum_j\bigl(\sqrt{S_j}+\sqrt{F_j}\bigr)\ \le\
 \sqrt{<<total>>\,mT},$$
 and hence
@@ -332,7 +331,7 @@ $$E\,U_T\ \le\ hT+m+\sum_j\frac1{q_j}+\sqrt{<<total>>\,mT}\,\sum_j\frac1{\mu_j}.
     claimed={"one": "1/2", "root": "1", "total": "2"},
     meaning={
         "one": "move of a posterior in total variation, times the root of its count",
-        "root": "what multiplies the root of the count",
+        "root": "what might multiply the root of S",
         "total": "constant under the root",
     },
     rests_on=["recharge.slow_learners_get_at_most_h"],
