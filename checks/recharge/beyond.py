@@ -507,8 +507,8 @@ send: from the start of a repetition with $N\ge n$ packets to its end the queue 
 $n(\lambda-V)$ on average. So it is stable if $\lambda<V$.
 
 *The restarting learner* does not know the rates. In each period of $W$ steps it explores as in
-*explore, then commit* with $N_W=\lceil W^{2/3}\rceil$ rewards an arm, then follows a schedule that is best for the
-estimate when first pulls pay nothing. If $\varepsilon=\text{OPT}-\lambda>0$ and
+*explore, then commit* with $N_W=\lceil W^{2/3}\rceil$ rewards an arm, then follows a schedule that is
+best for the estimate when first pulls pay nothing. If $\varepsilon=\text{OPT}-\lambda>0$ and
 $W\ge\bigl(<<scale:frac>>\,m/\varepsilon\bigr)^3$, then over a period that starts with $N\ge W$ packets
 $$E[N'-N]\ \le\ -<<drift:frac>>\,\varepsilon W,$$
 so $E\,N_t$ stays bounded, by an explicit number.
