@@ -173,8 +173,19 @@ def one_sample(floor: str, exponent: str) -> Finding:
             [far >= 0, most >= 0, up <= far * most, down >= 0], up - down <= far * most, "the mean"
         ),
     ]
-    if order >= 2:  # T log(1 + eps/p_0) <= T eps/p_0 <= T T^-x T <= 1
-        steps.append(exponential_above_line())
+    if order >= 2:
+        horizon, eps, excess = z3.Reals("T eps eps/p_0")
+        steps += [
+            implies(
+                [
+                    *(horizon >= 1, low > 0, horizon * low >= 1, eps >= 0),
+                    *(eps * horizon * horizon <= 1, excess * low == eps),
+                ],
+                horizon * excess <= 1,
+                "T eps/p_0 <= 1",
+            ),
+            exponential_above_line(),  # so (1 + eps/p_0)^T <= e^(T eps/p_0)
+        ]
     else:
         for horizon in (4, 100, 10**4):
             with precision(200):

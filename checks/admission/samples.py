@@ -252,7 +252,7 @@ def known_in_time(ramp: str, distance: str, rule: str) -> Finding:
     start, t, tau, decided = z3.Ints("t_k t tau decided")
     recorded = [tau >= 1, start >= 0, t >= start, t >= start + tau - short]
     decided_by = start if fixed else t  # the step before which it is known whether t is recorded
-    gap, leave = sympy.symbols("gap k", real=True)
+    gap, leave, one, none, nu, p_ = sympy.symbols("gap k gap_1 gap_0 nu p", real=True)
     left, stayed, far, p = z3.Reals("gap(s,D=1) gap(s,D=0) tv p")
     share = _DISTANCES[one_of("distance", distance, *_DISTANCES)]
     factor = real(share)
@@ -274,10 +274,15 @@ def known_in_time(ramp: str, distance: str, rule: str) -> Finding:
             "the distance of a state, split by D",
         ),
         implies([far >= 0], far <= factor * far, "the law of the state"),
+        identity(
+            (1 - p_) * (nu * p_ + one) - p_ * (nu * (1 - p_) + none),
+            (1 - p_) * one - p_ * none,
+            "E[1(D - p)]: the stationary shares cancel",
+        ),
         implies(
-            [far >= 0, p >= 0, p <= 1, *within(left), *within(stayed), *within(left + stayed)],
+            [far >= 0, p >= 0, p <= 1, *within(left), *within(stayed)],
             z3.And(mean <= factor * far, mean >= -factor * far),
-            "E[1(D - p)], stationary mean 0, from the gaps of two events",
+            "E[1(D - p)] from the gaps of two events",
         ),
     ]
     proof = combine(steps, "threshold, recording and law are known tau - 1 steps before")
