@@ -262,7 +262,7 @@ def test_every_claimed_number_is_visible_read_and_has_a_false_value(name):
     assert shown | set(claim.meaning) >= set(claim.claimed)
     assert {key for check in claim.checks for key in check.parameters} == set(claim.claimed)
     wrong = {key for check in claim.checks for false in check.false for key in false}
-    assert wrong == set(claim.claimed) - ({"within"} if name == "learners_above_h" else set())
+    assert wrong == set(claim.claimed)
 
 
 def test_exp3_moves_by_at_most_its_learning_rate():

@@ -751,7 +751,11 @@ def _mean(values, evidence, alpha: float, name: str, judged) -> Finding:
 @learners_above_h.check(
     method="statistical",
     scope="instances",
-    false=[{"learned": "0.6686, 0.921, 0.8147"}, {"learned": "0.6723, 0.7650, 0.8147"}],
+    false=[
+        {"learned": "0.6686, 0.921, 0.8147"},
+        {"learned": "0.6723, 0.7650, 0.8147"},
+        {"within": "0.00001"},
+    ],
     part="learning",
     uses=aware_learners,
     alpha=ALPHA,
@@ -761,7 +765,8 @@ def utility_of_learning(found, learned: str, within: str) -> Finding:
 
     30 runs or more, interval of the mean (normal), alpha split over the instances. The tolerance covers
     the shorter horizon, which is up to 0.0012 below the stated values of a million steps; a run varies
-    by 0.0007 at most. Greedy with known rates earns 0.6686 on the first instance, 0.0037 less.
+    by 0.0007 at most. Greedy with known rates earns 0.6686 on the first instance, 0.0037 less. On
+    the third, whose interval is 0.00003 wide or less, a million steps earn 0.00005 more than stated.
     """
     parts = []
     for name, value in zip(INSTANCES, _three("learned", learned), strict=True):
