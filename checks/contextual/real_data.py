@@ -142,7 +142,7 @@ than half of all runs,
         "random": "CQB-ε and random pairs",
         "servers": "the two servers",
     },
-    uncovered=_UNCOVERED + "; that the busier server is the cause",
+    uncovered="that the busier server is the cause; " + _UNCOVERED,
 )
 
 
@@ -212,7 +212,7 @@ of after each of them. Then in more than half of all runs $\bar Q$ is longer by 
 """,
     claimed={"cost": "0.2"},
     meaning={"cost": "jobs more in more than half of the runs"},
-    uncovered=_UNCOVERED + "; that the wrong model is the cause",
+    uncovered="that the wrong model is the cause; " + _UNCOVERED,
 )
 
 
