@@ -338,7 +338,9 @@ def test_ucrl_walks_the_path_of_plain_python():
 def threshold_twin(network, model, learner, horizon, seed):
     """UCRL-MT in plain Python, from its description; the network is that of the simulator."""
     top, bound, tau = model.limit, model.uniformization, learner.modules
-    level = formulas.confidence_level(horizon, top, arrival_rate_known=learner.arrival_rate_known)
+    level = learner.level or formulas.confidence_level(
+        horizon, top, arrival_rate_known=learner.arrival_rate_known
+    )
     visits, left = np.zeros(top + 1), np.zeros(top + 1)
     steps, spent = np.zeros(top + 1), np.zeros((top + 1, 2))
     t, arrivals, played, promised = 0, 0, [], []
@@ -402,10 +404,11 @@ def threshold_twin(network, model, learner, horizon, seed):
     [
         *(ucrl_mt(7), ucrl_mt(7, direct_index=False), ucrl_mt(7, arrival_rate_known=False)),
         *(threshold_bandit(7), ucrl_mt(7, single_station=True)),
+        ucrl_mt(2, level=0.3),  # in overload, where small totals are rare: projection matters
     ],
 )
 def test_ucrl_mt_walks_the_path_of_plain_python(learner):
-    network = tandem(0.6, (1.0, 0.8))
+    network = tandem(3.0 if learner.level else 0.6, (1.0, 0.8))
     model = model_of(network, 4, rejection_cost=4.0, holding_cost=1.0)
     run = run_learner(network, learner, 6000, model, seed=8)
     episodes = run.episodes
@@ -415,8 +418,9 @@ def test_ucrl_mt_walks_the_path_of_plain_python(learner):
     # Seldom does a detail of an index change which threshold is played.
     assert episodes.optimistic_gain == pytest.approx(promised, rel=1e-9)
     assert episodes.length.sum() == 6000
-    assert not episodes.not_covered.any()
-    assert not episodes.not_optimistic.any()
+    if not learner.level:
+        assert not episodes.not_covered.any()
+        assert not episodes.not_optimistic.any()
 
 
 def test_violations_are_seen():
