@@ -38,8 +38,9 @@ Notation and assumptions of `admission.regret_theorem`.
    `admission.increment_bounds`. For $f(s)=s^2$, whatever $S$ and $T$ are,
    $$\sqrt{FV_f}\le C_2\sqrt{\tfrac{\mu(1)}U}\,\sqrt{<<basel>>\,C_1\sum_{s\ge1}q^ss^2
    \bigl(s+\tfrac q{1-q}\bigr)^2}.$$
-   So $\mathrm{Reg}(T)\le k_0\sqrt{\tau LT}+O(\tau LS^2\log T)$, where $k_0$ does not grow with $S$ as
-   long as $\mu(1),\mu(i_0),\lambda,R,g_h,U$ do not. One queue with $\mu=1$, $\lambda=\frac12$, $R=10$,
+   So $\mathrm{Reg}(T)\le k_0\sqrt{\tau LT}+O(\tau LS^2\log T)$, where $k_0$,
+   which is $4(1+\sqrt2)$ times the right side, does not grow with $S$ as long as
+   $\mu(1),\mu(i_0),\lambda,R,g_h,U$ do not. One queue with $\mu=1$, $\lambda=\frac12$, $R=10$,
    $g_h=1$: $k_0=<<cap>>$. The constants of $\sqrt{\tau LT}$ in $A_1$, with nearly the best $f$, and in
    $A_3$ are
 
@@ -118,7 +119,8 @@ Notation and assumptions of `admission.regret_theorem`.
 def weights_of_the_stable_case(basel: str) -> Finding:
     """Bound f Delta^2 p by increments, the law of thresholds by that of accept-all, 1/s^2 by pi^2/6.
 
-    A law is at most C_1 q^s as the sum of weights is at least 1, by z3 for each factor; sums by SymPy.
+    A law is at most C_1 q^s as the sum of weights is at least 1, by z3 for each factor: below i_0 the
+    factors of C_1 that are left are 1 at least, from i_0 on a factor is q at most. Sums by SymPy.
     3/2 is refuted by ten terms of the sum of 1/s^2 (a smaller constant fails as an inference only).
     """
     import sympy
@@ -137,6 +139,7 @@ def weights_of_the_stable_case(basel: str) -> Finding:
     law, weight, total, bound = z3.Reals("nu w(s) sum C1*q^s")
     rate, speed, top, q = z3.Reals("lambda mu(i) mu(i0) q")
     low, high, w_low, w_high = z3.Reals("s s' (s+shift) (s'+shift)")
+    left, more, part, power, whole = z3.Reals("left left*factor met q^s C1")
     increment = [mu >= least, least > 0, moved >= 0, moved <= least * a, a >= 0, d * mu == moved]
     return combine(
         [
@@ -149,6 +152,16 @@ def weights_of_the_stable_case(basel: str) -> Finding:
                 [weight >= 0, total >= 1, law * total == weight, weight <= bound],
                 law <= bound,
                 "law of accept-all",
+            ),
+            implies(
+                [speed > 0, top >= speed, left >= 1, more * speed == left * top],
+                more >= 1,
+                "the factors mu(i_0)/mu(i) that are left, one more",
+            ),
+            implies(
+                [part > 0, left >= 1, power > 0, whole == part * left, weight == power * part],
+                weight <= power * whole,
+                "below i_0",
             ),
             implies(
                 [
@@ -343,7 +356,8 @@ def lower_limit_of_the_arrival_rate(level: str, arrivals: str, second: str) -> F
 
     With a = lambda/U, share h and limit l: from kl(h, .) <= eta, (a - h)^2 <= 2 a eta if h <= a, and
     (h - l)^2 <= (2/3) eta (h + 2 l). The direct limit is linear in lambda, so that it is valid where it
-    is at 0 and at the true rate: 4(S+1)T e^-L, and 2 T e^-L for the arrivals.
+    is at 0 and at the true rate: 4(S+1)T e^-L, and 2 T e^-L for the arrivals. It falls by R (lambda - l)
+    at most, and R is D at threshold 0.
     """
     import z3
 
@@ -365,6 +379,7 @@ def lower_limit_of_the_arrival_rate(level: str, arrivals: str, second: str) -> F
             if (2 * Fraction("2.71828") + 5) * s + 6 > factor * (s + 1):
                 return refuted(f"S = {s}, tau = T: the probabilities sum to more than 1/T")
     a, h, w, x, f, r, d, wide = z3.Reals("a h sqrt(eta) sqrt(a) f sqrt(2) d a-l")
+    lost, price, most = z3.Reals("R*blocked R D")
     third = real("2/3")
     roots = [x >= 0, x * x == a, w >= 0, r > 0, r * r == 2, f >= 0, f * f == real(arrivals)]
     below = r * x * w  # sqrt(2 a eta)
@@ -398,6 +413,11 @@ def lower_limit_of_the_arrival_rate(level: str, arrivals: str, second: str) -> F
             [g >= 0, g <= 1, z >= 0, mean0 - span0 * z <= cost0, mean - span * z <= cost],
             (1 - g) * (mean0 - span0 * z) + g * (mean - span * z) <= (1 - g) * cost0 + g * cost,
             "the direct limit at a rate in between",
+        ),
+        implies(
+            [d >= 0, lost >= 0, lost <= price, price <= most],
+            d * lost <= d * most,
+            "what the direct limit loses by the lower rate",
         ),
     ]
     return combine(steps, "the arrival rate costs its width times the mean increment")

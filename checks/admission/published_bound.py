@@ -52,7 +52,8 @@ follows is one reconstruction. $S'=S+1$ states, 2 actions, horizon $T$.
    | $y$, with the diameter | <<with_diameter:cells>> |
    | the smaller one has | <<better:cells>> |
 
-   So "the increments of the bias always do better than the diameter" is false.
+   So "the increments of the bias always do better than the diameter" is false in overload
+   ($\lambda=0.99$), which the theorem excludes, but not the source's experiments.
 
 *Missing*, and reached by no check here: that the suppositions of item 3 hold for UCRL-M, and are enough.
 (a) Rule (18) ends an episode by its samples, which biases them (`admission.sample_law`). (b) Optimistic

@@ -16,6 +16,7 @@ from checks.admission.perturbation import (
     perturbation_identity,
 )
 from checks.admission.samples import sample_law
+from checks.admission.thresholds import threshold_gain
 from checks.claim import Claim, Source
 from checks.finding import (
     Finding,
@@ -173,26 +174,31 @@ regret_theorem = Claim(
     title="The regret of UCRL-MT is O(sqrt(S tau L T)), with all constants and no diameter",
     source=Source(SOURCE, "Theorem 5.1", provenance="ours"),
     statement=r"""
+A threshold $\theta=0,\dots,S$ admits if there are fewer than $\theta$ jobs. A step at which it meets $s$
+jobs has the cost rate $g_hs+\lambda R1\{s\ge\theta\}$, and as mean reward $r_{\max}$ less this over $U$,
+where $Ur_{\max}=g_hS+\lambda R$.
+
 *UCRL-MT* starts from any state with at most $S\ge1$ jobs; it knows $\lambda,R,g_h,U$, the horizon $T$
-and a $\tau$ with $1\le\tau\le T$. An episode $k$ has two limits for the cost of each threshold $\theta$,
-from `admission.kl_radius` with $L=\log(9(S+1)T^2)$: $a_k(\theta)$, its cost in the model with the upper
-limits $u_k(s)$ of $p(s)=\mu(s)/U$, cut and made nondecreasing as there; and $b_k(\theta)$, the lower
-limit from the costs met under $\theta$ ($-\infty$ if there are none). It plays the threshold
-$\theta_k$ at which the <<index>> of both is smallest, discards $\tau$ steps, and records
+and a $\tau$ with $1\le\tau\le T$. An episode $k$ has two limits for the mean cost rate of each
+threshold, from `admission.kl_radius` with $L=\log(9(S+1)T^2)$: $a_k(\theta)$, what it is in the
+birth-death chain with rates $\lambda$ and $Uu_k(s)$, where $u_k(s)$ is the upper limit of
+$p(s)=\mu(s)/U$ (1 if $s$ jobs were never recorded), cut and made nondecreasing as there; and
+$b_k(\theta)$, the lower limit from the costs met under $\theta$ ($-\infty$ if there are none). It plays
+the threshold $\theta_k$ at which the <<index>> of both is smallest, discards $\tau$ steps, and records
 $\ell_k=\max\{\tau,n_k(\theta_k)\}$ steps, where $n_k(\theta)$ is the number recorded for $\theta$ so
 far.
 
 *Assumptions.* The network of `admission.norton_sum_policy`, with queue rates that are nondecreasing in
 the queue length; $T\ge\max\{4,U/\min\{\mu(1),\lambda\}\}$; and (M): after $\tau-1$ steps, from any state
 and under any threshold, the network is within total variation $T^{-2}$ of stationarity. Let $\Delta(s)$
-be that of `admission.increment_bounds`, $Ur_{\max}=g_hS+\lambda R$, $f(1),\dots,f(S)$ any positive
-weights, $F=\sum_s1/f(s)$,
+be that of `admission.increment_bounds`, $f(1),\dots,f(S)$ any positive weights, $F=\sum_s1/f(s)$,
 $$V_f=\max_\theta E_{\nu^\theta}[f\Delta^2p\,1\{X\ge1\}],\qquad
 H_f=\max_\theta E_{\nu^\theta}[f\Delta^21\{X\ge1\}],$$
 where $X$ is the number of jobs, and $\log_2^+x=\log_2\max\{1,x\}$.
 
-*Theorem.* $\mathrm{Reg}(T)=Tg^*-E\sum_{t<T}r_t$, with $g^*$ the best gain of a policy that sees the
-number of jobs, is at most $r_{\max}\bigl(<<fixed>>+(K+S+1)\tau\bigr)+\min\{A_1,A_2,A_3\}$. Here
+*Theorem.* $\mathrm{Reg}(T)=Tg^*-E\sum_{t<T}r_t$, with $r_t$ the reward of step $t$ and $g^*$ the largest
+mean reward of a step, in the long run, under policies that look at the number of jobs alone, is at most
+$r_{\max}\bigl(<<fixed>>+(K+S+1)\tau\bigr)+\min\{A_1,A_2,A_3\}$. Here
 $$\begin{aligned}
 K&\le(S+1)\Bigl(<<doubled>>+\log_2^+\frac T{(S+1)\tau}\Bigr)+<<cut>>,\\
 A_1&=<<lead>>\,(<<sequence>>)\sqrt{FV_f}\sqrt{\tau LT}\\
@@ -214,9 +220,9 @@ trivial $r_{\max}T$ at $10^{x+0.05}$ steps and not at $10^{x-0.05}$, for these $
 | $\tau$ at $T=10^7$ | <<modules:cells>> |
 | bound at $T=10^7$, per cent of $r_{\max}T$ | <<at_7:cells>> |
 
-That the model always helps is false: even where $A_1$ and $A_2$ begin to say something, at
+That the model always improves the bound is false: even where $A_1$ and $A_2$ begin to say something, at
 $10^{x+0.05}$ steps for the $x$ of the second row, the smallest of $A_1,A_2,A_3$ is $<<smallest>>$ in all
-three; and $A_3$ needs neither Norton's theorem nor a model.
+three; and with $b_k$ alone as the index $A_3$ needs neither Norton's theorem nor a model.
 """,
     claimed={
         "index": _INDICES[0],
@@ -417,6 +423,7 @@ def gaps_of_both_indices(index: str) -> Finding:
                 perturbation_identity, order=r"\tilde{\bar c}\le\bar c", policies="thresholds"
             ),
             as_stated(kl_radius, hoeffding="2"),
+            as_stated(threshold_gain, rates="positive"),  # c* is the best of all such policies
             implies(
                 [a_best <= best, b_best <= best, both(a, b) <= both(a_best, b_best)],
                 z3.And(cost - best <= cost - a, cost - best <= cost - b),
@@ -474,7 +481,7 @@ def gap_at_a_number_of_jobs(visits: str, few: str, lead: str, logs: str, pinsker
     step = [root_eta <= root2 * root_ratio]
     return combine(
         [
-            as_stated(increment_bounds, projected="nondecreasing"),
+            as_stated(increment_bounds, projected="nondecreasing", queue="nondecreasing"),
             as_stated(perturbation_identity, which="second"),
             as_stated(kl_radius, first="8", second="8/3", pinsker="2", kappa="1-e^{-1}"),
             implies(
@@ -583,7 +590,7 @@ def gap_of_the_costs_met(direct: str, sequence: str) -> Finding:
         if ball("2.41") * (ball(2).sqrt() - 1) < 1:
             return refuted("M = x = 1: x/sqrt(M) = 1, 2.41 (sqrt(2) - 1) is less")
         return undecided("2.41 (sqrt(2) - 1) against 1")
-    tau_l, n = sympy.symbols("tauL n", positive=True)
+    tau_l, n, horizon = sympy.symbols("tauL n T", positive=True)
     a_step = 2 * sympy.sqrt(tau_l / (2 * n))
     lead = number(one_of("direct", direct, *_DIRECT))
     if direct == _DIRECT[1]:
@@ -601,6 +608,7 @@ def gap_of_the_costs_met(direct: str, sequence: str) -> Finding:
             as_stated(kl_radius, hoeffding="2"),
             identity(a_step, sympy.sqrt(2) * sympy.sqrt(tau_l / n), "twice the radius"),
             identity(lead, sympy.sqrt(2) * number(sequence), "constant"),
+            identity(horizon * 2 * horizon**-2, 2 / horizon, "2 r_max T^-2 a step, from (iii)"),
         ],
         "A_3",
     )
