@@ -59,8 +59,7 @@ Notation and assumptions of `admission.regret_theorem`.
    $t_k\,\mathrm{kl}(\hat a_k,l)\le L$, where $\hat a_k$ is the share of steps with an arrival among the
    $t_k$ steps before the episode. With $\tilde\lambda_k$ in place of $\lambda$ in both limits, and $u_k$
    cut at $1-\tilde\lambda_k/U$, the theorem holds with
-   $$\bar D\Bigl((1+\sqrt2)\sqrt{<<arrivals>>\tfrac\lambda ULT}+<<second:frac>>L\log_2T\Bigr)$$
-   added to it: no $\tau$. Here
+   $\bar D\,(1+\sqrt2)\sqrt{<<arrivals>>\tfrac\lambda ULT}$ added to it: no $\tau$. Here
    $\bar D=\max_\theta E_{\nu^\theta}\bigl[1\{X<\theta\}\Delta(X+1)+1\{X=\theta\}R\bigr]$.
 5. *Unknown mixing time.* If after $t$ steps, from any state and under any threshold, the network is
    within $C\rho^t$ of stationarity, $C\ge1$, then $\tau=\lceil\log^2T\rceil$ satisfies (M) as soon as
@@ -76,7 +75,6 @@ Notation and assumptions of `admission.regret_theorem`.
         "seldom": _SELDOM[0],
         "level": "13",
         "arrivals": "8",
-        "second": "2/3",
         "twice": "2",
     },
     meaning={
@@ -89,7 +87,6 @@ Notation and assumptions of `admission.regret_theorem`.
         "seldom": "what numbers of jobs met seldom cost with one station",
         "level": "factor in L where the arrival rate is unknown",
         "arrivals": "constant under the root of the arrival rate's width",
-        "second": "second-order constant of the arrival rate's width",
         "twice": "log T that is enough, over the time scale of mixing",
     },
     rests_on=[
@@ -110,7 +107,8 @@ Notation and assumptions of `admission.regret_theorem`.
     uncovered=(
         "that 1/log(1/rho) grows like S at most, with which the rate becomes sqrt(S T): it is false at "
         "criticality (admission.rho_vs_s). U is at least the sum of all rates, and tau is in steps of "
-        "1/U: a hidden dependence on the number of queues"
+        "1/U: a hidden dependence on the number of queues. Before any arrival the model with rate 0 is "
+        "meant as the limit of those with positive rates"
     ),
 )
 
@@ -349,20 +347,22 @@ def one_station_forgets(stations: str, seldom: str) -> Finding:
     method="smt",
     scope="general",
     part="arrivals",
-    false=[{"level": "10"}, {"arrivals": "7"}, {"second": "1/2"}],
+    false=[{"level": "10"}, {"arrivals": "7"}],
 )
-def lower_limit_of_the_arrival_rate(level: str, arrivals: str, second: str) -> Finding:
+def lower_limit_of_the_arrival_rate(level: str, arrivals: str) -> Finding:
     """The lower side of a kl interval (z3), its probability, and both lower limits with it.
 
-    With a = lambda/U, share h and limit l: from kl(h, .) <= eta, (a - h)^2 <= 2 a eta if h <= a, and
-    (h - l)^2 <= (2/3) eta (h + 2 l). The direct limit is linear in lambda, so that it is valid where it
-    is at 0 and at the true rate: 4(S+1)T e^-L, and 2 T e^-L for the arrivals. It falls by R (lambda - l)
-    at most, and R is D at threshold 0.
+    With a = lambda/U, share h and limit l: from kl(h, .) <= eta, (a - h)^2 <= 2 a eta and (h - l)^2 <=
+    2 h eta if h <= a; else kl(a, l) <= kl(h, l), so (a - l)^2 <= 2 a eta. The direct limit is linear in
+    lambda, so that it is valid where it is at 0 and at the true rate: 4(S+1)T e^-L, and 2 T e^-L for the
+    arrivals. It falls by R (a - l) U at most, and R is the mean in D at threshold 0.
     """
+    import sympy
     import z3
 
     from checks.methods.certified import ball
     from checks.methods.smt import implies, real
+    from checks.methods.symbolic import identity
 
     e, factor = Fraction("2.71829"), Fraction(level)
     if not ball(1).exp() < ball(e):
@@ -380,7 +380,9 @@ def lower_limit_of_the_arrival_rate(level: str, arrivals: str, second: str) -> F
                 return refuted(f"S = {s}, tau = T: the probabilities sum to more than 1/T")
     a, h, w, x, f, r, d, wide = z3.Reals("a h sqrt(eta) sqrt(a) f sqrt(2) d a-l")
     lost, price, most = z3.Reals("R*blocked R D")
-    third = real("2/3")
+    share, limit = sympy.symbols("h l", positive=True)
+    kl = share * sympy.log(share / limit) + (1 - share) * sympy.log((1 - share) / (1 - limit))
+    slope = sympy.diff(kl, share)
     roots = [x >= 0, x * x == a, w >= 0, r > 0, r * r == 2, f >= 0, f * f == real(arrivals)]
     below = r * x * w  # sqrt(2 a eta)
     g, z, cost, cost0, mean, mean0, span, span0 = z3.Reals(
@@ -391,24 +393,16 @@ def lower_limit_of_the_arrival_rate(level: str, arrivals: str, second: str) -> F
         as_stated(regret_theorem, sequence=r"1+\sqrt2"),
         as_stated(perturbation_identity, which="second", order=r"\tilde{\bar c}\le\bar c"),
         union,
-        implies(
-            [*roots, d >= 0, d * d <= 2 * a * (w * w)], d <= below, "a - h where the share is below"
-        ),
+        implies([*roots, d >= 0, d * d <= 2 * a * (w * w)], d <= below, "a - h, or a - l"),
         implies(
             [*roots, h >= 0, h <= a, d >= 0, 3 * d * d <= 2 * (w * w) * (3 * h)],
             d <= below,
             "h - l there",
         ),
-        implies(
-            [*roots, d >= 0, d * d <= third * (w * w) * (3 * a + d)],
-            d <= below + third * (w * w),
-            "h - l where the share is above",
-        ),
-        implies(
-            [*roots, z3.Or(wide <= 2 * below, wide <= below + third * (w * w))],
-            wide <= f * x * w + real(second) * (w * w),
-            "width",
-        ),
+        # Convex in the share with its minimum at l, kl grows from there on.
+        identity(slope.subs(share, limit), 0, "slope of kl at h = l"),
+        identity(sympy.diff(slope, share), 1 / (share * (1 - share)), "kl is convex in the share"),
+        implies([*roots, z3.Or(wide <= 2 * below, wide <= below)], wide <= f * x * w, "width"),
         implies(
             [g >= 0, g <= 1, z >= 0, mean0 - span0 * z <= cost0, mean - span * z <= cost],
             (1 - g) * (mean0 - span0 * z) + g * (mean - span * z) <= (1 - g) * cost0 + g * cost,
