@@ -715,28 +715,31 @@ def best_rate_with_roots(best_roots: str, power_roots: str) -> Finding:
 
     from checks.methods.smt import implies, real
 
-    def exponent(x: Any) -> Any:
-        return z3.If(x <= 1 - x, x / 2, (1 - x) / 2)
+    def smaller(x: Any, y: Any) -> Any:
+        return z3.If(x <= y, x, y)
+
+    def exponent(x: Any, least: Any) -> Any:
+        return least(x, 1 - x) / 2
 
     s, n = symbols(), Orders()
     p, q = z3.Reals("p best")
     found = [
         implies(
             [p > 0, p < 1, q == real(best_roots)],
-            exponent(p) <= exponent(q),
+            exponent(p, smaller) <= exponent(q, smaller),
             f"no power beats {best_roots}",
         )
     ]
     for kind, x in product(("source", "ours"), (Fraction(k, 8) for k in range(1, 8))):
         order = chebyshev_bound(n, s, kind, Fraction(2), x).regret
         found.append(
-            grows_like(order, -min(x, 1 - x) / 2, order.logs, None, f"the bound with T^(-{x})")
+            grows_like(order, -exponent(x, min), order.logs, None, f"the bound with T^(-{x})")
         )
     for kind in ("source", "ours"):
         order = chebyshev_bound(n, s, kind, Fraction(2), Fraction(best_roots)).regret
         name = f"the bound with T^(-{best_roots})"
         found.append(grows_like(order, -Fraction(power_roots), order.logs, None, name))
-    return combine(found, f"T^(-{power_roots}) with T^(-{best_roots}), for seven other powers less")
+    return combine(found, f"T^(-{power_roots}) with T^(-{best_roots}); no other power is better")
 
 
 @l1_one_third.check(
