@@ -198,8 +198,9 @@ def three_neighbours(share: str) -> Finding:
 def sum_of_the_radii(main: str) -> Finding:
     """2 sqrt(8 tau L/N) halved by item 2, sums by the lemma on sequences, then over actions and states.
 
-    Rewards have twice sqrt(2 tau L/N) r_max, the same; the most visited module has N/tau visits; the
-    sums over modules, 2 actions and S' states are Cauchy-Schwarz. Without the factor for the actions two
+    Rewards have twice sqrt(2 tau L/N) r_max, the same. A module has at most the visits of the most
+    visited one, so the lemma holds with its own; the sums over tau modules, which give the root of tau,
+    2 actions and S' states are Cauchy-Schwarz. Without the factor for the actions two
     actions of equal visits refute it, as an inference.
     """
     import sympy

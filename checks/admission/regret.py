@@ -194,11 +194,13 @@ and under any threshold, the network is within total variation $T^{-2}$ of stati
 be that of `admission.increment_bounds`, $f(1),\dots,f(S)$ any positive weights, $F=\sum_s1/f(s)$,
 $$V_f=\max_\theta E_{\nu^\theta}[f\Delta^2p\,1\{X\ge1\}],\qquad
 H_f=\max_\theta E_{\nu^\theta}[f\Delta^21\{X\ge1\}],$$
-where $X$ is the number of jobs, and $\log_2^+x=\log_2\max\{1,x\}$.
+where $X$ is the number of jobs, $\nu^\theta$ its stationary law under the threshold $\theta$, and
+$p=p(X)$ and so on; $\log_2^+x=\log_2\max\{1,x\}$.
 
 *Theorem.* $\mathrm{Reg}(T)=Tg^*-E\sum_{t<T}r_t$, with $r_t$ the reward of step $t$ and $g^*$ the largest
 mean reward of a step, in the long run, under policies that look at the number of jobs alone, is at most
-$r_{\max}\bigl(<<fixed>>+(K+S+1)\tau\bigr)+\min\{A_1,A_2,A_3\}$. Here
+$r_{\max}\bigl(<<fixed>>+(K+S+1)\tau\bigr)+\min\{A_1,A_2,A_3\}$. Here $K$ is the most
+episodes that there can be, and
 $$\begin{aligned}
 K&\le(S+1)\Bigl(<<doubled>>+\log_2^+\frac T{(S+1)\tau}\Bigr)+<<cut>>,\\
 A_1&=<<lead>>\,(<<sequence>>)\sqrt{FV_f}\sqrt{\tau LT}\\
