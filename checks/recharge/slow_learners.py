@@ -320,8 +320,8 @@ thompson_at_most_h = Claim(
     statement=r"""
 Thompson sampling with uniform priors keeps for each of $m$ arms the law Beta$(1+S_j,1+F_j)$ ($S_j$
 successes, $F_j$ failures so far), draws a number from each and pulls the arm with the largest. A success
-moves the law of one arm from Beta$(a,b)$ to Beta$(a+1,b)$: by at most $<<one>>/\sqrt a$ in total
-variation, and a failure by at most $<<one>>/\sqrt b$. Since
+moves the law of one arm from Beta$(a,b)$ to Beta$(a+1,b)$: by at most $<<one:frac>>/\sqrt a$ in total
+variation, and a failure by at most $<<one:frac>>/\sqrt b$. Since
 $\sum_{k\le S}\frac1{2\sqrt k}\le\sqrt S$, on every path of $T$ steps
 $$\sum_{t<T}\|p(t+1)-p(t)\|_{\rm TV}\ \le\ \sum_j\bigl(\sqrt{S_j}+\sqrt{F_j}\bigr)\ \le\
 \sqrt{<<total>>\,mT},$$
