@@ -40,10 +40,10 @@ TOPIC_TITLES = {
 
 _COMMANDS = (
     *("lambda", "mu", "nu", "theta", "rho", "kappa", "epsilon", "varepsilon", "delta", "gamma"),
-    *("eta", "pi", "le", "ge", "setminus", "sqrt", "infty", "dots"),
+    *("eta", "pi", "le", "ge", "setminus", "sqrt", "infty", "dots", "cdots", "alpha"),
 )
 #: What a card shows for a command of TeX: there, and in a terminal, formulas are plain text.
-PLAIN = dict(zip(_COMMANDS, "λμνθρκϵεδγηπ≤≥∖√∞…", strict=True))
+PLAIN = dict(zip(_COMMANDS, "λμνθρκϵεδγηπ≤≥∖√∞……α", strict=True))
 
 
 def readable(text: str) -> str:

@@ -175,7 +175,8 @@ def _less(
     bad = unfit(samples, source, name) or unfit(others, source, name)
     if bad:
         return bad
-    return at_most(mean_normal(samples - factor * others, alpha), 0.0, name, digits=1)
+    told = f"{name}, less {factor:.3g} times the other regret"
+    return at_most(mean_normal(samples - factor * others, alpha), 0.0, told, digits=1)
 
 
 def _mostly(counts: NDArray, happens: bool, alpha: float, name: str) -> Finding:
@@ -456,7 +457,7 @@ def three_learners(runs, gain: str, plain: str, bandit: str) -> Finding:
         found += [
             _less(ours, published, 1 / float(gain), modules, 1e-7, f"UCRL-MT, T = {step}"),
             _less(arms, published, 1 / float(plain), modules, 1e-7, f"the bandit, T = {step}"),
-            _less(arms, ours, float(bandit), modules, 1e-7, f"the bandit less UCRL-MT, T = {step}"),
+            _less(arms, ours, float(bandit), modules, 1e-7, f"the bandit beside UCRL-MT, T = {step}"),
         ]
     return combine(found)
 

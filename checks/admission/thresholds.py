@@ -55,7 +55,7 @@ BENT = AdmissionModel(
 
 threshold_gain = Claim(
     "admission.threshold_gain",
-    title="A threshold is as good as any policy that sees the number of jobs, whatever the rates",
+    title="A threshold is as good as any policy that acts on the number of jobs, whatever the rates",
     source=Source(SOURCE, "Section 7", provenance="ours"),
     kind="theorem",
     statement=r"""
