@@ -34,6 +34,29 @@ def as_printed_decimal(name: str, text: str) -> tuple[Fraction, Fraction]:
     return Fraction(text.strip()), Fraction(1, 2 * 10 ** len(text.strip().partition(".")[2]))
 
 
+def one_for_each(name: str, text: str, *cases: object) -> list[str]:
+    """The texts of a list of numbers that are parted by commas, one for each case.
+
+    Parameters
+    ----------
+    name : str
+        How the list is called.
+    text : str
+    *cases
+        What the numbers are about, in their order.
+
+    Raises
+    ------
+    ValueError
+        If there are more numbers or fewer.
+    """
+    texts = [part.strip() for part in text.split(",")]
+    if len(texts) != len(cases):
+        each = "; ".join(map(str, cases))
+        raise ValueError(f"{name} = {text!r}: must be {len(cases)} numbers, for {each}")
+    return texts
+
+
 def unfit(values: Any, evidence: Evidence, name: str) -> Finding | None:
     """Undecided where samples carry no verdict: too few runs, not finite, or without spread.
 

@@ -55,6 +55,7 @@ from simlib.admission.model import (
 )
 from simlib.admission.network import Network, parallel, tandem, three_tier
 from simlib.admission.product_form import (
+    compositions,
     flow_equivalent_rates,
     mean_value_analysis,
     normalizing_constants,
@@ -259,6 +260,17 @@ def test_norton_fails_with_memory():
     assert {((s,), o): p for (s, o), p in aggregated.items()} == hysteresis(queue, 4, 2)
 
 
+def test_many_servers_in_floats():
+    # The constants of this station are beyond floats.
+    assert flow_equivalent_rates(tandem(1.0, (0.5,), (math.inf,)), 1_000) == pytest.approx(
+        [0.5 * s for s in range(1, 1_001)], rel=1e-11
+    )
+    both = flow_equivalent_rates(tandem(1.0, (2.0, 0.5), (1, 900)), 900)
+    alone = flow_equivalent_rates(tandem(1, (2, "1/2"), (1, 900)), 40)
+    assert both[:40] == pytest.approx([float(rate) for rate in alone], rel=1e-11)
+    assert both[-1] == pytest.approx(2)
+
+
 def test_exit_rates():
     network = tiers(1, (1, "3/2", 2))
     found, rates = exit_rates(network, [1] * 6), flow_equivalent_rates(network, 6)
@@ -360,6 +372,25 @@ def test_price_of_not_seeing_the_state(network, limit, rejection_cost, costs):
         ),
         (lambda n: hysteresis_totals(1, (1, 0.5), 2, 0), "arrival_rate or rates has floats"),
         (lambda n: total_variation({1: 1}, {2: 1}), "second has other keys"),
+        (lambda n: total_variation({1: 1}, [1]), "second is a list, first a dict"),
+        (lambda n: total_variation([1], {1: 1}), "second is a dict, first a list"),
+        (lambda n: total_variation([1], [1, 0]), "second has 2 entries; permitted: as many"),
+        (lambda n: total_variation(1, [1]), "first = 1; permitted: a sequence"),
+        (lambda n: hysteresis_totals(1, 2, 2, 0), "rates = 2; permitted: a sequence"),
+        (lambda n: total_law(1, 3, (1,)), "rates = 3; permitted: a sequence"),
+        (lambda n: total_law(1, (), ()), "rates is empty"),
+        (lambda n: compositions(0, 1), "stations = 0 is too small"),
+        (lambda n: compositions(2, -1), "total = -1 is too small"),
+        (lambda n: n.station_rate(3, 1), "station = 3; permitted: integers from 0 to 2"),
+        (lambda n: n.station_rate(-1, 1), "station = -1 is too small"),
+        (lambda n: n.station_rate(0, -1), "jobs = -1 is too small"),
+        (lambda n: second_eigenvalue([1, 0]), r"matrix has shape \(2,\)"),
+        (lambda n: second_eigenvalue([[1]]), r"matrix has shape \(1, 1\)"),
+        (lambda n: second_eigenvalue([["x"]]), "matrix = .* a square matrix of numbers"),
+        (
+            lambda n: second_eigenvalue([[1, math.nan]] * 2),
+            "matrix has entries that are not finite",
+        ),
     ],
 )
 def test_bad_chains(call, message):
@@ -581,6 +612,7 @@ def test_single_queue_modulus():
         _, matrix = transition_matrix(tandem("1/4", ("1/2",)), limit, (1,) * limit, 2)
         expected = single_queue_modulus("1/4", "1/2", limit, 2)
         assert second_eigenvalue(matrix) == pytest.approx(expected, abs=1e-10)
+        assert second_eigenvalue(matrix.toarray().tolist()) == second_eigenvalue(matrix)
 
 
 def test_certified_distances_enclose_the_exact_ones():

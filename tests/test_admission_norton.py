@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.admission import dominance, full_information, instances, mixing, norton, spectrum
+from checks.admission import (
+    dominance,
+    full_information,
+    instances,
+    mixing,
+    norton,
+    perturbation,
+    spectrum,
+)
 from checks.admission.finite_chains import Chain, decimal_of, inverse_log, queue_or_tiers
 from checks.methods.certified import ball, precision
 from simlib.admission.chain import law_of_total, stationary_exact, transition_matrix
@@ -37,6 +45,21 @@ def test_networks_and_policies_are_named():
         (mixing.mixing_w, {"factor": "1"}, "factor = '1'"),
         (mixing.module_independence, {"samples": "n"}, "samples = 'n'"),
         (spectrum.rho_vs_s, {"angle": "1"}, "angle = '1'"),
+        (norton.norton_sum_policy, {"rates": "1/2"}, "rates = '1/2': must be 6 numbers"),
+        (
+            norton.norton_sum_policy,
+            {"state_gaps": "0.1, 0.1"},
+            "state_gaps = .*: must be 5 numbers",
+        ),
+        (norton.total_not_markov, {"given": "1/2"}, "given = '1/2': must be 5 numbers, for s = 1;"),
+        (norton.total_not_markov, {"after_arrival": "1/2"}, "after_arrival = '1/2': must be 5"),
+        (full_information.sum_policy_gap, {"tandem": "1.0"}, "tandem = '1.0': must be 2 numbers"),
+        (mixing.module_independence, {"far": "1.0"}, "far = '1.0': must be 3 numbers"),
+        (mixing.module_independence, {"average": "1.0"}, "average = '1.0': must be 3 numbers"),
+        (spectrum.rho_vs_s, {"critical": "1.0"}, "critical = '1.0': must be 4 numbers"),
+        (spectrum.rho_vs_s, {"busy_tiers": "1.0"}, "busy_tiers = '1.0': must be 3 numbers"),
+        (perturbation.increment_bounds, {"largest": "1.0"}, "largest = '1.0': must be 3 numbers"),
+        (perturbation.increment_bounds, {"diameters": "1.0"}, "diameters = '1.0': must be 3"),
     ],
 )
 def test_variants_that_are_not_offered_are_no_verdicts(claim, numbers, message):

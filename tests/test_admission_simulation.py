@@ -41,7 +41,7 @@ from simlib.admission import (
     ucrl_mt,
 )
 from simlib.admission.chain import stationary_exact
-from simlib.admission.model import bellman, gain, increments, law, policies
+from simlib.admission.model import bellman, delta_bound, gain, increments, law, policies
 from simlib.admission.simulation import AFTER_ARRIVAL, AFTER_DEPARTURE
 from simlib.replicate import replicate
 from simlib.streams import random, substreams
@@ -529,7 +529,16 @@ def test_the_bound_of_the_theorem():
         assert formulas.regret_bound(model, 1e7, 1).total < bound.total
         unknown = formulas.regret_bound(model, 1e7, modules, arrival_rate_known=False)
         assert unknown.total > bound.total
-    assert unknown.arrival_rate > 0
+        # One arrival admitted in place of one rejected costs an increment, or R at the threshold.
+        delta = np.array(delta_bound(model.as_floats()))
+        price = max(
+            nu[:theta] @ delta[:theta] + nu[theta] * float(model.rejection_cost)
+            for theta in range(limit + 1)
+            for nu in [np.array(law(model.as_floats(), threshold(theta, limit)))]
+        )
+        events = float(model.arrival_rate / model.uniformization) * 1e7
+        want = (4 + math.sqrt(8)) * price * math.sqrt(unknown.level * events)
+        assert unknown.arrival_rate == pytest.approx(want)
 
 
 def test_the_leading_constant_of_a_stable_queue_does_not_grow():
@@ -602,11 +611,50 @@ def test_numbers_of_modules():
             lambda: run_learner(TIER, ucrl_m(1), 10, TIER_MODEL, seed=1, rewards="x"),
             "rewards = 'x'",
         ),
+        (lambda: simulate(MIXED, (1,) * 5, 10, seed=1).cost(1, math.nan), "holding_cost = nan"),
         (lambda: optimistic_row([1, 2], [0.5, 0.6], 1), "sum to 1"),
+        (lambda: optimistic_row([1, math.nan], [0.5, 0.5], 1), r"values\[1\] = nan"),
+        (lambda: optimistic_row([1, 2], [0.5, math.nan], 1), r"phat = \[0.5, nan\]"),
+        (lambda: optimistic_row([1, 2], [0.5, 0.5], math.nan), "radius = nan"),
         (lambda: formulas.regret_bound(TIER_MODEL, 3, 1), "horizon = 3"),
         (lambda: formulas.regret_bound(TIER_MODEL, 1e6, 0.5), "modules = 0.5"),
         (lambda: formulas.regret_bound(TIER_MODEL, 1e6, 5, weight=[1] * 5), "weight has 5"),
         (lambda: formulas.published_modules(1e6, 1.0), "rho = 1.0"),
+        (lambda: formulas.kl_width(0.5, -1), "budget = -1; permitted: finite numbers from 0"),
+        (lambda: formulas.kl_width(1.5, 1), "p = 1.5; permitted: numbers from 0 to 1"),
+        (lambda: formulas.kl_divergence(1.5, 0.5), "p = 1.5"),
+        (lambda: formulas.kl_divergence(0.5, -0.1), "q = -0.1"),
+        (lambda: formulas.kl_upper_limit(2, 1), "p = 2"),
+        (lambda: formulas.kl_upper_limit(0.5, math.nan), "budget = nan"),
+        (lambda: formulas.kl_lower_limit(0.5, -1), "budget = -1"),
+        (
+            lambda: formulas.confidence_level(-1, 3),
+            "horizon = -1; permitted: finite numbers from 1",
+        ),
+        (lambda: formulas.confidence_level(10, 0), "limit = 0"),
+        (lambda: formulas.modular_radii(0, [1], 1), "step = 0"),
+        (lambda: formulas.modular_radii(1, [-1], 1), r"visits = \[-1\]"),
+        (lambda: formulas.modular_radii(1, [1], -1), "max_reward = -1"),
+        (lambda: formulas.jaksch_radii(0.1, [1], 1, 2), "step = 0.1"),
+        (lambda: formulas.jaksch_radii(1, [math.nan], 1, 2), r"visits = \[nan\]"),
+        (lambda: formulas.jaksch_radii(1, [1], 1, 0), "limit = 0"),
+        (lambda: formulas.published_episodes(10, -1, 3), "modules = -1"),
+        (lambda: formulas.published_episodes(10, 3, 3), "horizon = 10; permitted: at least tau"),
+        (lambda: formulas.most_ucrl_episodes(0, 1, 3), "horizon = 0"),
+        (lambda: formulas.most_threshold_episodes(10, 0, 3), "modules = 0"),
+        (lambda: formulas.best_weight([[0, 1], [0, 2]]), "only zeros in column 0"),
+        (lambda: formulas.best_weight([1, 2]), r"coefficients has shape \(2,\)"),
+        (lambda: formulas.best_weight([[1, -2]]), r"coefficients\[0, 1\] = -2"),
+        (lambda: formulas.best_weight([[1]], 0), "rounds = 0"),
+        (
+            lambda: formulas.regret_bound(TIER_MODEL, 1e6, 5, constants=(-1, -1)),
+            r"constants = \[-1.0, -1.0\]; permitted: two",
+        ),
+        (lambda: formulas.arrival_rate_term(TIER_MODEL, 1e6, -1), "level = -1"),
+        (lambda: formulas.ucrl_bound(TIER_MODEL, 1e6, 3, -2), "diameter = -2"),
+        (lambda: formulas.ucrl_bound(TIER_MODEL, 10, 3, 9), "horizon = 10; permitted: at least"),
+        (lambda: formulas.ucrl_bound(TIER_MODEL, 1e6, 3, 9, increments=[1]), "increments = "),
+        (lambda: formulas.crossing(lambda T: 1 / T, 3, 2), "low = 3"),
     ],
 )
 def test_bad_arguments_are_named(call, message):

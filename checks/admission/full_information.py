@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from checks.admission.instances import SOURCE, three_tiers
 from checks.claim import Claim, Printed, Source
 from checks.finding import Finding, combine, decide, decimal, exact, one_of
-from checks.judging import as_printed_decimal
+from checks.judging import as_printed_decimal, one_for_each
 
 if TYPE_CHECKING:
     from simlib.admission.chain import InformedOptimum
@@ -165,9 +165,9 @@ def optimality_equations(three_tiers: str, tandem: str, two: str, relation: str)
         found.append(
             decide(solves, f"{case}: solved", f"{case}: the optimality equation is not satisfied")
         )
-        for name, value, text in zip(
-            ("number of jobs", "state"), (alone, best.cost), texts.split(","), strict=True
-        ):
+        names = ("number of jobs", "state")
+        told_costs = one_for_each(case, texts, *names)
+        for name, value, text in zip(names, (alone, best.cost), told_costs, strict=True):
             told, half = as_printed_decimal(case, text)
             found.append(
                 decide(

@@ -20,6 +20,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
+from checks.judging import one_for_each
 
 # The mixing time and W --------------------------------------------------------------------------
 
@@ -586,7 +587,13 @@ def distances_of_the_example(rho: str, far: str, average: str) -> Finding:
     with precision(200):
         modulus = chain.second_modulus()
         found = [decimal_of(modulus, rho, "rho")]
-        columns = zip((1, 100, 300), far.split(","), average.split(","), strict=True)
+        lengths = (1, 100, 300)
+        columns = zip(
+            lengths,
+            one_for_each("far", far, *lengths),
+            one_for_each("average", average, *lengths),
+            strict=True,
+        )
         for steps, far_told, average_told in columns:
             unit = modulus**steps
             most = ball(chain.farthest(steps)) / unit

@@ -26,7 +26,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal
+from checks.judging import as_printed_decimal, one_for_each
 
 norton_sum_policy = Claim(
     "admission.norton_sum_policy",
@@ -408,7 +408,10 @@ def rates_of_the_example(rates: str) -> Finding:
     from simlib.admission.chain import law_of_total
     from simlib.admission.product_form import flow_equivalent_rates, mean_value_analysis
 
-    network, told = three_tiers(), [Fraction(text) for text in rates.split(",")]
+    network = three_tiers()
+    told = [
+        Fraction(text) for text in one_for_each("rates", rates, *(f"mu({s})" for s in range(1, 7)))
+    ]
     totals = law_of_total(solved("three tiers", "accept all"))
     ways = {
         "convolution": flow_equivalent_rates(network, 6),
@@ -478,7 +481,8 @@ def policies_that_see_more(state_gaps: str, memory_gap: str) -> Finding:
     one_queue = by_total(hysteresis_totals(network.arrival_rate, rates, 4, 1))
     gaps["three tiers, stop at 4, resume at 1"] = total_variation(full, one_queue)
     found = []
-    texts = [*state_gaps.split(","), memory_gap]
+    *by_state, _ = gaps
+    texts = [*one_for_each("state_gaps", state_gaps, *by_state), memory_gap]
     for (case, gap), text in zip(gaps.items(), texts, strict=True):
         told, half = as_printed_decimal("gap", text)
         found.append(
@@ -694,10 +698,14 @@ def exit_rates_of_the_example(given: str, after_arrival: str) -> Finding:
     rates mu(s), the rates after an arrival would be mu(s) too, which is refuted.
     """
     rates = _exit_rates("three tiers")
+    cases = [f"s = {s}" for s in range(1, 6)]
+    in_stationarity = [Fraction(text) for text in one_for_each("given", given, *cases)]
     told = {
-        "given": [Fraction(text) for text in given.split(",")],
-        "departure": [Fraction(text) for text in given.split(",")],
-        "arrival": [Fraction(text) for text in after_arrival.split(",")],
+        "given": in_stationarity,
+        "departure": in_stationarity,
+        "arrival": [
+            Fraction(text) for text in one_for_each("after_arrival", after_arrival, *cases)
+        ],
     }
     found = [
         decide(

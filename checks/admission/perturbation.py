@@ -28,7 +28,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal, as_stated
+from checks.judging import as_printed_decimal, as_stated, one_for_each
 from simlib.admission.model import (
     AdmissionModel,
     c1_c2,
@@ -867,18 +867,25 @@ def stable_drawn_models(shift: str) -> Finding:
 def overload_and_three_tiers(excess: str, largest: str, diameters: str) -> Finding:
     """Compute the factor, the bounds and the diameters in rationals; they are this whole part."""
     first, second = overload()
+    rates = ("1/4", "2/5", "99/100")
     value = increments(second, threshold(14, 14))[7] / _second_bound(first, 14, 8, _FACTORS[0])
     models = [
         model_of(three_tier(1, arrival_rate=rate, rates=1), 10, rejection_cost=10, holding_cost=1)
-        for rate in ("1/4", "2/5", "99/100")
+        for rate in rates
     ]
     found = {
-        "excess": (excess, [value]),
-        "largest Delta": (largest, [max(increment_limits(model)) for model in models]),
-        "diameter": (diameters, [diameter(model).longest for model in models]),
+        "excess": ([excess], [value]),
+        "largest Delta": (
+            one_for_each("largest", largest, *rates),
+            [max(increment_limits(model)) for model in models],
+        ),
+        "diameter": (
+            one_for_each("diameters", diameters, *rates),
+            [diameter(model).longest for model in models],
+        ),
     }
-    for name, (stated, values) in found.items():
-        for text, true in zip(stated.split(", "), values, strict=True):
+    for name, (texts, values) in found.items():
+        for text, true in zip(texts, values, strict=True):
             number, half = as_printed_decimal(name, text)
             if abs(true - number) > half:
                 return refuted(f"{name}: {decimal(true, 6)}, not {text}")

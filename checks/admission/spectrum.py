@@ -26,6 +26,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
+from checks.judging import one_for_each
 
 if TYPE_CHECKING:
     from flint import arb
@@ -295,7 +296,10 @@ def numbers_of_one_queue(stable: str, stable_mixing: str, constants: str, critic
     found = []
     columns = zip(
         _SIZES,
-        *(text.split(",") for text in (stable, stable_mixing, constants, critical)),
+        one_for_each("stable", stable, *_SIZES),
+        one_for_each("stable_mixing", stable_mixing, *_SIZES),
+        one_for_each("constants", constants, *_SIZES),
+        one_for_each("critical", critical, *_SIZES),
         strict=True,
     )
     with precision(200):
@@ -348,13 +352,18 @@ def numbers_of_three_tiers(
     from checks.methods.certified import precision
 
     found = []
+    limits = (3, 4, 5)
     for rate, clock, squares, mixings, slowest in (
-        ("1/4", "13/4", tiers, tiers_mixing, None),
-        ("99/100", "399/100", busy_tiers, busy_tiers_mixing, 0),
+        (
+            *("1/4", "13/4", one_for_each("tiers", tiers, *limits)),
+            *(one_for_each("tiers_mixing", tiers_mixing, *limits), None),
+        ),
+        (
+            *("99/100", "399/100", one_for_each("busy_tiers", busy_tiers, *limits)),
+            *(one_for_each("busy_tiers_mixing", busy_tiers_mixing, *limits), 0),
+        ),
     ):
-        for limit, w_told, mixing_told in zip(
-            (3, 4, 5), squares.split(","), mixings.split(","), strict=True
-        ):
+        for limit, w_told, mixing_told in zip(limits, squares, mixings, strict=True):
             case = f"tiers, lambda {rate}, S {limit}"
             moduli = _moduli(rate, limit, clock)
             top = limit if slowest is None else slowest

@@ -20,7 +20,13 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import linalg as sparse_linalg
 
-from simlib.admission.network import Network, as_acceptance, as_cost, as_uniformization
+from simlib.admission.network import (
+    Network,
+    as_acceptance,
+    as_cost,
+    as_sequence,
+    as_uniformization,
+)
 from simlib.admission.product_form import compositions, product_law
 from simlib.arguments import non_negative_integer, positive_integer
 from simlib.arithmetic import as_number, as_positive
@@ -330,12 +336,22 @@ def total_variation(first, second):
     Raises
     ------
     ValueError
-        If lengths or keys differ.
+        If one is a dict and the other is not, or lengths or keys differ.
     """
+    if isinstance(first, dict) != isinstance(second, dict):
+        raise ValueError(
+            f"second is a {type(second).__name__}, first a {type(first).__name__}; permitted: two "
+            "sequences or two dicts"
+        )
     if isinstance(first, dict):
         if first.keys() != second.keys():
             raise ValueError("second has other keys than first; permitted: laws on the same points")
         first, second = first.values(), [second[key] for key in first]
+    first, second = as_sequence("first", first), as_sequence("second", second)
+    if len(first) != len(second):
+        raise ValueError(
+            f"second has {len(second)} entries; permitted: as many as first, {len(first)}"
+        )
     return sum(abs(p - q) for p, q in zip(first, second, strict=True)) / 2
 
 
@@ -350,7 +366,7 @@ class ExitRates:
     after_departure : tuple, length S - 1
         Just after a departure that leaves s jobs, s = 1, ..., S - 1.
     after_arrival : tuple, length S
-        Just after an admitted arrival that makes s jobs, s = 1, ..., S; None where never.
+        Just after an admitted arrival that makes s jobs, s = 1, ..., S.
     """
 
     given_total: tuple
@@ -494,7 +510,7 @@ def hysteresis_totals(arrival_rate, rates, stop: int, resume: int) -> dict:
     """
     stop, resume = _thresholds(stop, resume)
     arrival_rate = as_positive("arrival_rate", arrival_rate)
-    rates = [as_positive(f"rates[{s}]", rate) for s, rate in enumerate(rates)]
+    rates = [as_positive(f"rates[{s}]", r) for s, r in enumerate(as_sequence("rates", rates))]
     if len(rates) < stop:
         raise ValueError(f"rates has {len(rates)} entries; permitted: at least stop = {stop}")
     if not all(isinstance(number, Fraction) for number in (arrival_rate, *rates)):

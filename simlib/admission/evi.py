@@ -90,7 +90,8 @@ def optimistic_row(values: Any, phat: Any, radius: Any) -> tuple[list, Any]:
     Raises
     ------
     ValueError
-        If the lengths differ, ``phat`` is no law (within 1e-9 for floats), or the radius is negative.
+        If the lengths differ, a value is not finite, ``phat`` is no law (within 1e-9 for floats), or the
+        radius is not a number from 0.
 
     Notes
     -----
@@ -105,7 +106,10 @@ def optimistic_row(values: Any, phat: Any, radius: Any) -> tuple[list, Any]:
         raise ValueError(
             f"phat has {len(q)} entries for {len(values)} values; permitted: as many, at least one"
         )
-    if not (min(q) >= 0 and abs(sum(q) - 1) <= 1e-9):
+    for k, value in enumerate(values):
+        if not -math.inf < value < math.inf:
+            raise ValueError(f"values[{k}] = {value!r}; permitted: finite numbers")
+    if not (all(weight >= 0 for weight in q) and abs(sum(q) - 1) <= 1e-9):
         raise ValueError(f"phat = {phat!r}; permitted: numbers from 0 that sum to 1")
     if not radius >= 0:
         raise ValueError(f"radius = {radius!r}; permitted: numbers from 0")

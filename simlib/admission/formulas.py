@@ -59,6 +59,27 @@ def _horizon(value: Any) -> float:
     return horizon
 
 
+def _from(name: str, value: Any, least: float) -> float:
+    number = arguments.real(name, value)
+    if number < least:
+        raise ValueError(f"{name} = {value!r}; permitted: finite numbers from {least:g}")
+    return number
+
+
+def _probability(name: str, value: Any) -> float:
+    number = arguments.real(name, value)
+    if not 0 <= number <= 1:
+        raise ValueError(f"{name} = {value!r}; permitted: numbers from 0 to 1")
+    return number
+
+
+def _visits(visits: Any) -> NDArray[Any]:
+    visits = np.asarray(visits)
+    if visits.dtype.kind not in "iuf" or not ((visits >= 0) & (visits < math.inf)).all():
+        raise ValueError(f"visits = {visits.tolist()!r}; permitted: finite numbers from 0")
+    return visits
+
+
 # Modules and episodes -------------------------------------------------------------------------------
 
 
@@ -105,11 +126,29 @@ def enough_modules(horizon: float, constant: float, rho: float) -> int:
 def published_episodes(horizon: float, modules: float, limit: int) -> float:
     """``tau S' A log2(8 T / (tau S' A))`` with S' = S + 1: bound on the episodes of UCRL-M.
 
+    Parameters
+    ----------
+    horizon : float
+        T, at least ``tau S' A``.
+    modules : float
+        tau, at least 1.
+    limit : int
+        S, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     References
     ----------
-    Reconstructed, after Jaksch, Ortner and Auer 2010, Proposition 18; for ``T >= tau S' A``.
+    Reconstructed, after Jaksch, Ortner and Auer 2010, Proposition 18.
     """
-    cells = modules * (limit + 1) * ACTIONS
+    limit = arguments.positive_integer("limit", limit)
+    cells = _from("modules", modules, 1) * (limit + 1) * ACTIONS
+    horizon = arguments.real("horizon", horizon)
+    if horizon < cells:
+        raise ValueError(f"horizon = {horizon:g}; permitted: at least tau S' A = {cells:g}")
     return cells * math.log2(8 * horizon / cells)
 
 
@@ -119,7 +158,7 @@ def most_ucrl_episodes(horizon: int, modules: int, limit: int, *, ramp: bool = T
     Parameters
     ----------
     horizon, modules, limit : int
-        T, tau, S.
+        T, tau, S, at least 1.
     ramp : bool
         Whether each episode begins with tau discarded steps.
 
@@ -130,7 +169,15 @@ def most_ucrl_episodes(horizon: int, modules: int, limit: int, *, ramp: bool = T
         in it, so that n of these cells allow ``n (1 + log2(T/n))`` ends (increasing in n as long as
         T is at least 1.36 n); one more episode may be cut off. Also, no more than steps over the length
         of the shortest episode.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
+    horizon = arguments.positive_integer("horizon", horizon)
+    modules = arguments.positive_integer("modules", modules)
+    limit = arguments.positive_integer("limit", limit)
     cells = modules * ((limit + 1) * ACTIONS - 1)
     shortest = modules + 1 if ramp else 1
     most = horizon // shortest + 1
@@ -139,13 +186,27 @@ def most_ucrl_episodes(horizon: int, modules: int, limit: int, *, ramp: bool = T
     return most
 
 
-def most_threshold_episodes(horizon: int, modules: int, limit: int) -> int:
+def most_threshold_episodes(horizon: float, modules: float, limit: int) -> int:
     """Episodes of UCRL-MT, at most: ``(S + 1)(1 + log2(max(1, T / ((S + 1) tau)))) + 1``.
+
+    Parameters
+    ----------
+    horizon, modules : float
+        T and tau, at least 1.
+    limit : int
+        S, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
 
     References
     ----------
     Ours: regret theorem, step (1).
     """
+    horizon, modules = _from("horizon", horizon, 1), _from("modules", modules, 1)
+    limit = arguments.positive_integer("limit", limit)
     return int(_threshold_episodes(horizon, modules, limit))
 
 
@@ -165,9 +226,9 @@ def modular_radii(step: float, visits: Any, max_reward: float) -> tuple[Any, Any
     step : float
         t_k, at least 1.
     visits : array_like of int
-        n.
+        n, from 0.
     max_reward : float
-        r_max.
+        r_max, from 0.
 
     Returns
     -------
@@ -175,12 +236,17 @@ def modular_radii(step: float, visits: Any, max_reward: float) -> tuple[Any, Any
         ``r_max sqrt(2 log(2 A t_k) / max(1, n))`` and ``sqrt(8 log(2 A t_k) / max(1, n))``, the latter
         in the 1-norm, with A = 2.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     References
     ----------
     Source, (16) and (17), reconstructed.
     """
-    size = np.maximum(1, np.asarray(visits))
-    log = math.log(2 * ACTIONS * step)
+    size, max_reward = np.maximum(1, _visits(visits)), _from("max_reward", max_reward, 0)
+    log = math.log(2 * ACTIONS * _from("step", step, 1))
     return max_reward * np.sqrt(2 * log / size), np.sqrt(8 * log / size)
 
 
@@ -192,26 +258,43 @@ def jaksch_radii(step: float, visits: Any, max_reward: float, limit: int) -> tup
     step, visits, max_reward
         As in `modular_radii`.
     limit : int
-        S.
+        S, at least 1.
 
     Returns
     -------
     rewards, laws : ndarray
         ``r_max sqrt(7 log(2 S' A t^2) / (2 max(1, n)))`` and ``sqrt(14 S' log(2 A t^2) / max(1, n))``.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     References
     ----------
     Jaksch, Ortner and Auer 2010, (3) and (4).
     """
-    size = np.maximum(1, np.asarray(visits))
-    states, square = limit + 1, float(step) ** 2
+    size, max_reward = np.maximum(1, _visits(visits)), _from("max_reward", max_reward, 0)
+    states = arguments.positive_integer("limit", limit) + 1
+    square = _from("step", step, 1) ** 2
     rewards = 3.5 * math.log(2 * states * ACTIONS * square)
     laws = 14 * states * math.log(2 * ACTIONS * square)
     return max_reward * np.sqrt(rewards / size), np.sqrt(laws / size)
 
 
 def kl_divergence(p: float, q: float) -> float:
-    """Bernoulli divergence ``kl(p, q)`` for p and q in [0, 1]; may be infinite."""
+    """Bernoulli divergence ``kl(p, q)`` for p and q in [0, 1]; may be infinite.
+
+    Raises
+    ------
+    ValueError
+        If p or q is outside [0, 1].
+    """
+    return unchecked_divergence(_probability("p", p), _probability("q", q))
+
+
+def unchecked_divergence(p: float, q: float) -> float:
+    """`kl_divergence` for kernels, which compile this function: p and q must be in [0, 1]."""
     value = 0.0
     if p > 0.0:
         if q <= 0.0:
@@ -234,14 +317,24 @@ def kl_upper_limit(p: float, budget: float) -> float:
     budget : float
         At least 0.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     Notes
     -----
-    A bisection of at most 60 divergences. Kernels compile this very function.
+    A bisection of at most 60 divergences.
 
     References
     ----------
     Ours: Lemma 7.
     """
+    return unchecked_upper_limit(_probability("p", p), _from("budget", budget, 0))
+
+
+def unchecked_upper_limit(p: float, budget: float) -> float:
+    """`kl_upper_limit` for kernels, which compile this function: arguments must be in range."""
     low, high = p, 1.0
     for _ in range(60):
         middle = 0.5 * (low + high)
@@ -269,11 +362,17 @@ def kl_lower_limit(p: float, budget: float) -> float:
     budget : float
         At least 0.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     References
     ----------
     Ours: Corollary 4.
     """
-    return max(0.0, 1.0 - kl_upper_limit(1.0 - p, budget)) if p > 0.0 else 0.0
+    p, budget = _probability("p", p), _from("budget", budget, 0)
+    return max(0.0, 1.0 - unchecked_upper_limit(1.0 - p, budget)) if p > 0.0 else 0.0
 
 
 def kl_width(p: float, budget: float) -> float:
@@ -282,7 +381,7 @@ def kl_width(p: float, budget: float) -> float:
     Parameters
     ----------
     p : float
-        The true probability.
+        The true probability, in [0, 1].
     budget : float
         eta = tau L / N, at least 0.
 
@@ -291,10 +390,16 @@ def kl_width(p: float, budget: float) -> float:
     float
         ``min(sqrt(8 p eta) + 8/3 eta, sqrt(2 eta))``: the second is Pinsker's.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     References
     ----------
     Ours: Lemma 7(i), step (8).
     """
+    p, budget = _probability("p", p), _from("budget", budget, 0)
     first = math.sqrt(8 * p * budget) + 8 / 3 * budget
     return min(first, math.sqrt(2 * budget))
 
@@ -302,10 +407,24 @@ def kl_width(p: float, budget: float) -> float:
 def confidence_level(horizon: float, limit: int, *, arrival_rate_known: bool = True) -> float:
     """``L = log(9 (S + 1) T^2)``, or ``log(13 (S + 1) T^2)`` where lambda is unknown.
 
+    Parameters
+    ----------
+    horizon : float
+        T, at least 1.
+    limit : int
+        S, at least 1.
+    arrival_rate_known : bool
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     References
     ----------
     Ours: UCRL-MT; Corollary 4.
     """
+    horizon, limit = _from("horizon", horizon, 1), arguments.positive_integer("limit", limit)
     return math.log((9 if arrival_rate_known else 13) * (limit + 1)) + 2 * math.log(horizon)
 
 
@@ -368,12 +487,17 @@ def best_weight(coefficients: Any, rounds: int = 400) -> NDArray[np.float64]:
     coefficients : array_like, shape (thetas, S)
         c, from 0, with a positive entry in each column.
     rounds : int
-        Rounds of multiplicative weights on the thetas; the best f met is returned.
+        Rounds of multiplicative weights on the thetas, at least 1; the best f met is returned.
 
     Returns
     -------
     ndarray, shape (S,)
         f > 0. Every f gives a valid bound, so that nothing hinges on the search.
+
+    Raises
+    ------
+    ValueError
+        If the coefficients are no such matrix, or there is no round.
 
     Notes
     -----
@@ -381,6 +505,18 @@ def best_weight(coefficients: Any, rounds: int = 400) -> NDArray[np.float64]:
     of ``(sum_s c^(1/2))^2``, which is concave in the mixture.
     """
     c = np.asarray(coefficients, dtype=np.float64)
+    if c.ndim != 2 or 0 in c.shape:
+        raise ValueError(f"coefficients has shape {c.shape}; permitted: (thetas, S), not empty")
+    bad = np.argwhere(~((c >= 0) & (c < math.inf)))
+    if bad.size:
+        k, s = bad[0].tolist()
+        raise ValueError(f"coefficients[{k}, {s}] = {c[k, s]}; permitted: finite numbers from 0")
+    if not c.any(axis=0).all():
+        column = int(np.flatnonzero(~c.any(axis=0))[0])
+        raise ValueError(
+            f"coefficients has only zeros in column {column}; permitted: a positive entry in each"
+        )
+    rounds = arguments.positive_integer("rounds", rounds)
     log_mix = np.zeros(c.shape[0])
     best, found = math.inf, np.ones(c.shape[1])
     for k in range(1, rounds + 1):
@@ -462,7 +598,7 @@ def regret_bound(
     single_station : bool
         With the radius ``L / N`` of Corollary 3.
     constants : tuple of float, optional
-        What `first_order_constants` returned, where many horizons are wanted.
+        What `first_order_constants` returned, where many horizons are wanted; from 0.
 
     Returns
     -------
@@ -489,6 +625,13 @@ def regret_bound(
     level = confidence_level(horizon, model.limit, arrival_rate_known=arrival_rate_known)
     if constants is None:
         constants = first_order_constants(model, weight)
+    else:
+        constants = arguments.real_vector("constants", constants)
+        if constants.size != 2 or (constants < 0).any():
+            raise ValueError(
+                f"constants = {constants.tolist()!r}; permitted: two finite numbers from 0"
+            )
+        constants = constants.tolist()
     delta_sum = sum(delta_bound(model))
     episodes = _threshold_episodes(horizon, tau, model.limit)
     kl_modules = 1.0 if single_station else tau
@@ -527,27 +670,32 @@ def arrival_rate_term(model: AdmissionModel, horizon: float, level: float) -> fl
     horizon : float
         T, above 1.
     level : float
-        L.
+        L, from 0.
 
     Returns
     -------
     float
-        ``D (2 sqrt(2) (1 + sqrt(2)) sqrt(lambda L T / U) + 2/3 L log2(T))`` with D the largest over
-        thresholds of ``E[1{X < theta} Delta(X + 1) + 1{X = theta} R]``.
+        ``2 sqrt(2) (1 + sqrt(2)) D sqrt(lambda L T / U)`` with D the largest over thresholds of
+        ``E[1{X < theta} Delta(X + 1) + 1{X = theta} R]``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the rates decrease.
 
     References
     ----------
     Ours: Corollary 4.
     """
     model, horizon = model.as_floats(), _horizon(horizon)
+    level = _from("level", level, 0)
     delta = np.array(delta_bound(model))
     price = max(
         float(nu[:theta] @ delta[:theta]) + nu[theta] * model.rejection_cost
         for theta, nu in enumerate(_laws(model))
     )
     share = model.arrival_rate / model.uniformization
-    root = 2 * _ROOT2 * (1 + _ROOT2) * math.sqrt(share * level * horizon)
-    return price * (root + 2 / 3 * level * math.log2(horizon))
+    return price * 2 * _ROOT2 * (1 + _ROOT2) * math.sqrt(share * level * horizon)
 
 
 def stable_constant(model: AdmissionModel) -> float:
@@ -600,7 +748,9 @@ class UcrlBound:
         ``(4 + 2 sqrt(2)) sqrt(2) sqrt(tau L) sqrt(F E[f B^2] T)``.
     ramps, episodes, outside, iteration : float
         ``K tau r_max``; ``K D r_max``; ``r_max S' pi^2 / 96``; ``2 r_max sqrt(T)`` for a precision of
-        ``r_max / sqrt(t_k)`` of extended value iteration.
+        ``r_max / sqrt(t_k)`` of extended value iteration. The third presumes that an episode which
+        starts at step t has at most t steps; those of UCRL-M can exceed t by about ``tau (2 S' + 1)``,
+        the discarded steps and the first visits.
     by_diameter : float
         The main part with ``B(s) = 2 D r_max`` and f = 1, as in Jaksch et al.
     remembered : float
@@ -687,11 +837,11 @@ def ucrl_bound(
     ----------
     model : AdmissionModel
     horizon, modules : float
-        T, at least ``tau S' A``, and tau.
+        T, at least ``tau S' A``, and tau, at least 1.
     diameter : float
-        D in steps, see `simlib.admission.model.diameter`.
+        D in steps, at least 1, see `simlib.admission.model.diameter`.
     increments : array_like, shape (S,), optional
-        Delta(s) for s = 1..S, nondecreasing; by default `largest_increments`.
+        Delta(s) for s = 1..S, from 0 and nondecreasing; by default `largest_increments`.
     weight : array_like, shape (S + 1,), optional
         f for s = 0..S, at least 1 and nondecreasing (needed to replace every law by that of accept-all);
         by default all ones.
@@ -707,12 +857,17 @@ def ucrl_bound(
     """
     model, horizon = model.as_floats(), _horizon(horizon)
     states, reward = model.limit + 1, model.max_reward
-    tau = arguments.positive_real("modules", modules)
-    if tau * states * ACTIONS > horizon:
-        raise ValueError(
-            f"horizon = {horizon:g}; permitted: at least tau S' A = {tau * states * ACTIONS:g}"
-        )
-    delta = largest_increments(model) if increments is None else np.asarray(increments, dtype=float)
+    tau, diameter = _from("modules", modules, 1), _from("diameter", diameter, 1)
+    episodes = published_episodes(horizon, tau, model.limit)
+    if increments is None:
+        delta = largest_increments(model)
+    else:
+        delta = arguments.real_vector("increments", increments)
+        if delta.size != model.limit or delta[0] < 0 or (np.diff(delta) < 0).any():
+            raise ValueError(
+                f"increments = {delta.tolist()!r}; permitted: {model.limit} nondecreasing numbers "
+                f"from 0, for s = 1..S"
+            )
     around = np.concatenate([[0.0], delta, [0.0]])  # nothing lies below 0 or above S
     nu = np.array(law(model, threshold(model.limit, model.limit)))
     far = 10 * diameter / float(nu[-1])
@@ -724,7 +879,6 @@ def ucrl_bound(
         )
     log = math.log(2 * ACTIONS * horizon)
     factor = (4 + 2 * _ROOT2) * _ROOT2 * math.sqrt(tau * log * horizon)
-    episodes = published_episodes(horizon, tau, model.limit)
     return UcrlBound(
         main=factor * math.sqrt((1 / f).sum() * float(nu @ (f * sizes**2))),
         ramps=episodes * tau * reward,
@@ -761,8 +915,11 @@ def crossing(ratio: Callable[[float], float], low: float = 1.0, high: float = 60
     Raises
     ------
     ValueError
-        If the ratio is not below 1 at the upper end.
+        If ``low`` is not below ``high``, or the ratio is not below 1 at the upper end.
     """
+    low, high = arguments.real("low", low), arguments.real("high", high)
+    if not low < high:
+        raise ValueError(f"low = {low:g}; permitted: numbers below high = {high:g}")
     if not ratio(10.0**high) < 1:
         raise ValueError(f"ratio is not below 1 at 10**{high:g}; permitted: a larger high")
     while high - low > 1e-6:

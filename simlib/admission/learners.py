@@ -61,8 +61,8 @@ __all__ = [
     "ucrl_mt",
 ]
 
-_kl = njit(cache=True, error_model="numpy")(formulas.kl_divergence)
-_kl_upper = njit(cache=True, error_model="numpy")(formulas.kl_upper_limit)
+_kl = njit(cache=True, error_model="numpy")(formulas.unchecked_divergence)
+_kl_upper = njit(cache=True, error_model="numpy")(formulas.unchecked_upper_limit)
 
 _REWARDS = ("bernoulli", "mean")
 _RADII = ("jaksch", "modular")
@@ -167,6 +167,10 @@ def _count(modules: int) -> str:
 
 def ucrl2(radii: str = "jaksch", *, most_sweeps: int = MOST_SWEEPS) -> AdmissionLearner:
     """UCRL2: one module, nothing discarded.
+
+    An episode ends as in `ucrl_m`: with the step by which some total and action has been met as often
+    as before the episode (once at least). That of Jaksch et al. ends when such a pair is about to be
+    met once more, so that no pair exceeds this number in either; theirs can only be longer.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ def second_eigenvalue(matrix) -> float:
 
     Parameters
     ----------
-    matrix : ndarray or csr_array, shape (n, n), n >= 2
+    matrix : array_like or csr_array, shape (n, n), n >= 2
         With one recurrent class, aperiodic.
 
     Returns
@@ -183,20 +183,34 @@ def second_eigenvalue(matrix) -> float:
     float
         rho, in [0, 1).
 
+    Raises
+    ------
+    ValueError
+        If the matrix is not square, has fewer than two rows, or has entries that are no numbers.
+
     Notes
     -----
     Cost: all eigenvalues up to 1000 states (about a second); Arnoldi iterations above.
     """
-    n = matrix.shape[0]
-    if n < 2:
-        raise ValueError(f"matrix has {n} rows; permitted: at least 2")
-    if n > _LARGEST_DENSE:
+    try:
+        kind = sparse.csr_array if sparse.issparse(matrix) else np.array
+        matrix = kind(matrix, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"matrix = {matrix!r}; permitted: a square matrix of numbers, with at least 2 rows"
+        ) from None
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] < 2:
+        raise ValueError(
+            f"matrix has shape {matrix.shape}; permitted: a square matrix, with at least 2 rows"
+        )
+    if not np.isfinite(matrix.data if sparse.issparse(matrix) else matrix).all():
+        raise ValueError("matrix has entries that are not finite; permitted: finite numbers")
+    if matrix.shape[0] > _LARGEST_DENSE:
         values = sparse_linalg.eigs(
-            sparse.csr_array(matrix, dtype=float), k=6, ncv=80, return_eigenvectors=False
+            sparse.csr_array(matrix), k=6, ncv=80, return_eigenvectors=False
         )
     else:
-        dense = matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
-        values = np.linalg.eigvals(dense.astype(float))
+        values = np.linalg.eigvals(matrix.toarray() if sparse.issparse(matrix) else matrix)
     return float(np.sort(np.abs(values))[-2])
 
 
@@ -215,8 +229,14 @@ def single_queue_modulus(arrival_rate, rate, limit: int, uniformization) -> floa
     Returns
     -------
     float
-        ``1 - (lambda + mu)/U + (2 sqrt(lambda mu)/U) cos(pi/(S+1))``; with U at least twice ``lambda
-        + mu`` no eigenvalue is negative and this is the second largest modulus.
+        ``1 - (lambda + mu)/U + (2 sqrt(lambda mu)/U) cos(pi/(S+1))``. This is the second largest
+        modulus too: the eigenvalues below 1 lie symmetrically about ``1 - (lambda + mu)/U``, which is
+        not negative.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
 
     Notes
     -----

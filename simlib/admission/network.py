@@ -15,13 +15,14 @@ from functools import cached_property
 import flint
 import numpy as np
 
-from simlib.arguments import positive_integer
+from simlib.arguments import non_negative_integer, positive_integer
 from simlib.arithmetic import as_number, as_positive
 
 __all__ = [
     "Network",
     "as_acceptance",
     "as_cost",
+    "as_sequence",
     "as_uniformization",
     "parallel",
     "tandem",
@@ -32,8 +33,8 @@ __all__ = [
 _TOLERANCE = 1e-9
 
 
-def _sequence(name, value):
-    """The elements of a sequence as a list, or ValueError."""
+def as_sequence(name, value):
+    """The elements of a sequence of numbers as a list; ``ValueError`` if it is none."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise ValueError(f"{name} = {value!r}; permitted: a sequence of numbers")
     return list(value)
@@ -41,7 +42,7 @@ def _sequence(name, value):
 
 def _probabilities(name, value, length):
     """Numbers in [0, 1], one a station, exact where they are."""
-    row = [as_number(f"{name}[{j}]", entry) for j, entry in enumerate(_sequence(name, value))]
+    row = [as_number(f"{name}[{j}]", entry) for j, entry in enumerate(as_sequence(name, value))]
     if len(row) != length:
         raise ValueError(
             f"{name} has {len(row)} entries; permitted: one for each of {length} stations"
@@ -73,7 +74,8 @@ def as_acceptance(acceptance, limit=None):
         If an entry is no probability or the length is neither S nor S + 1 with alpha(S) = 0.
     """
     values = [
-        as_number(f"acceptance[{s}]", a) for s, a in enumerate(_sequence("acceptance", acceptance))
+        as_number(f"acceptance[{s}]", a)
+        for s, a in enumerate(as_sequence("acceptance", acceptance))
     ]
     for s, value in enumerate(values):
         if not 0 <= value <= 1:
@@ -166,7 +168,7 @@ class Network:
 
     def __post_init__(self):
         rates = [
-            as_positive(f"rates[{i}]", r) for i, r in enumerate(_sequence("rates", self.rates))
+            as_positive(f"rates[{i}]", r) for i, r in enumerate(as_sequence("rates", self.rates))
         ]
         n = len(rates)
         if n == 0:
@@ -174,7 +176,7 @@ class Network:
         arrival_rate = as_positive("arrival_rate", self.arrival_rate)
         routing = [
             _probabilities(f"routing[{i}]", row, n)
-            for i, row in enumerate(_sequence("routing", self.routing))
+            for i, row in enumerate(as_sequence("routing", self.routing))
         ]
         if len(routing) != n:
             raise ValueError(
@@ -183,7 +185,7 @@ class Network:
         external = self.external
         external = [1] + [0] * (n - 1) if external is None else external
         external = _probabilities("external", external, n)
-        servers = (1,) * n if self.servers is None else _sequence("servers", self.servers)
+        servers = (1,) * n if self.servers is None else as_sequence("servers", self.servers)
         if len(servers) != n:
             raise ValueError(f"servers has {len(servers)} entries; permitted: one for each station")
         servers = tuple(
@@ -263,7 +265,25 @@ class Network:
         return tuple(Fraction(int(v.p), int(v.q)) for v in left.solve(right).entries())
 
     def station_rate(self, station: int, jobs: int):
-        """Total service rate of a station that holds so many jobs."""
+        """Total service rate of a station that holds so many jobs.
+
+        Parameters
+        ----------
+        station : int
+            From 0 to N - 1.
+        jobs : int
+            From 0.
+
+        Raises
+        ------
+        ValueError
+            If there is no such station, or the jobs are no number from 0.
+        """
+        station, jobs = non_negative_integer("station", station), non_negative_integer("jobs", jobs)
+        if station >= self.stations:
+            raise ValueError(
+                f"station = {station}; permitted: integers from 0 to {self.stations - 1}"
+            )
         return self.rates[station] * min(jobs, self.servers[station])
 
     def rate_bound(self, limit: int | None = None):
@@ -344,7 +364,7 @@ def tandem(arrival_rate, rates, servers=None) -> Network:
     rates : sequence of N >= 1 numbers above 0
     servers : sequence of N integers or ``math.inf``, optional
     """
-    n = len(_sequence("rates", rates))
+    n = len(as_sequence("rates", rates))
     routing = [[int(j == i + 1) for j in range(n)] for i in range(n)]
     return Network(arrival_rate, routing, rates, servers)
 
@@ -404,5 +424,5 @@ def parallel(arrival_rate, rates, shares) -> Network:
     shares : sequence of N numbers in [0, 1]
         Probability of entering each station, summing to 1.
     """
-    n = len(_sequence("rates", rates))
+    n = len(as_sequence("rates", rates))
     return Network(arrival_rate, [[0] * n] * n, rates, None, shares)

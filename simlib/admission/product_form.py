@@ -7,8 +7,12 @@ sum-policy is Section 2.1 of Anselmi, Gaujal and Rebuffi (arXiv 2308.02391), wit
 theory document (``admission.norton_sum_policy``).
 """
 
-from simlib.admission.network import Network, as_acceptance
-from simlib.arguments import positive_integer
+import math
+
+import numpy as np
+
+from simlib.admission.network import Network, as_acceptance, as_sequence
+from simlib.arguments import non_negative_integer, positive_integer
 from simlib.arithmetic import as_positive
 
 __all__ = [
@@ -22,12 +26,35 @@ __all__ = [
 
 
 def compositions(stations: int, total: int):
-    """Yield all tuples of ``stations`` integers from 0 with a given sum, in lexicographic order."""
+    """All tuples of ``stations`` integers from 0 with a given sum, in lexicographic order.
+
+    Parameters
+    ----------
+    stations : int
+        N, at least 1.
+    total : int
+        The sum, from 0.
+
+    Returns
+    -------
+    iterator of tuple of int
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, at the call.
+    """
+    return _compositions(
+        positive_integer("stations", stations), non_negative_integer("total", total)
+    )
+
+
+def _compositions(stations, total):
     if stations == 1:
         yield (total,)
         return
     for first in range(total + 1):
-        for rest in compositions(stations - 1, total - first):
+        for rest in _compositions(stations - 1, total - first):
             yield (first, *rest)
 
 
@@ -53,6 +80,22 @@ def _convolution(network: Network, limit: int, scale=1) -> list:
             sum(weights[jobs] * constants[total - jobs] for jobs in range(total + 1))
             for total in range(limit + 1)
         ]
+    return constants
+
+
+def _log_convolution(network: Network, limit: int, scale: float) -> np.ndarray:
+    """Logarithms of the constants of `_convolution`, in floats."""
+    constants = np.full(limit + 1, -math.inf)
+    constants[0] = 0.0
+    jobs = np.arange(1, limit + 1)
+    for visits, rate, servers in zip(network.visits, network.rates, network.servers, strict=True):
+        if visits == 0:
+            continue
+        steps = math.log(scale * visits / rate) - np.log(np.minimum(jobs, servers))
+        weights = np.concatenate([[0.0], np.cumsum(steps)])
+        constants = np.array(
+            [np.logaddexp.reduce(weights[: s + 1] + constants[s::-1]) for s in range(limit + 1)]
+        )
     return constants
 
 
@@ -92,6 +135,12 @@ def flow_equivalent_rates(network: Network, limit: int) -> list:
     -------
     list of Fraction or float, length S
         Entry s - 1 is mu(s). By Norton's theorem also the rate of the short-circuited network.
+
+    Notes
+    -----
+    Float constants are scaled. Where they are too large even so, which takes some 700 servers at one
+    station, their logarithms are convolved, and the rates are right to about 1e-12. Cost: see
+    `normalizing_constants`.
     """
     limit = positive_integer("limit", limit)
     scale = 1
@@ -104,6 +153,9 @@ def flow_equivalent_rates(network: Network, limit: int) -> list:
             )
         )
     constants = _convolution(network, limit, scale)
+    if not network.exact and not all(map(math.isfinite, constants)):
+        logs = _log_convolution(network, limit, scale)
+        return (scale * np.exp(logs[:-1] - logs[1:])).tolist()
     return [scale * constants[s - 1] / constants[s] for s in range(1, limit + 1)]
 
 
@@ -193,9 +245,16 @@ def total_law(arrival_rate, rates, acceptance) -> list:
     -------
     list of Fraction or float, length S + 1
         ``nu(s)`` proportional to ``prod_{k<=s} lambda alpha(k-1)/mu(k)``.
+
+    Raises
+    ------
+    ValueError
+        If a rate is not positive, an acceptance is no probability, or lengths differ.
     """
     arrival_rate = as_positive("arrival_rate", arrival_rate)
-    rates = [as_positive(f"rates[{s}]", rate) for s, rate in enumerate(rates)]
+    rates = [as_positive(f"rates[{s}]", r) for s, r in enumerate(as_sequence("rates", rates))]
+    if not rates:
+        raise ValueError("rates is empty; permitted: at least one rate")
     acceptance = as_acceptance(acceptance, len(rates))
     weights = [arrival_rate * 0 + 1]
     for rate, probability in zip(rates, acceptance, strict=True):

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from simlib import arguments
 from simlib.admission.model import AdmissionModel
-from simlib.admission.network import Network, as_acceptance
+from simlib.admission.network import Network, as_acceptance, as_cost, as_uniformization
 from simlib.compiled import compile_function, refuse_other_randomness, refuse_wrong_arguments
 from simlib.fingerprint import fingerprint
 from simlib.streams import random, substreams
@@ -164,16 +164,7 @@ def event_table(network: Network, limit: int, uniformization: Any = None) -> Eve
     if not isinstance(network, Network):
         raise ValueError(f"network = {network!r}; permitted: a simlib.admission.Network")
     limit = arguments.positive_integer("limit", limit)
-    least = float(network.rate_bound(limit))
-    if uniformization is None:
-        uniformization = least
-    bound = arguments.positive_real("uniformization", uniformization)
-    # The model's constant may be the same sum in exact arithmetic.
-    if bound < least * (1 - 1e-12):
-        raise ValueError(
-            f"uniformization = {uniformization!r}; permitted: at least {least:g}, the arrival rate "
-            f"and the rates of all servers"
-        )
+    bound = float(as_uniformization(uniformization, network.rate_bound(limit)))
     servers = np.array([min(c, limit) for c in network.servers], dtype=np.int64)
     events = [
         (float(network.arrival_rate) * float(share), 0.0, -1, j)
@@ -493,17 +484,11 @@ class AdmissionRun:
         -----
         Its mean is ``t r_max`` less that of the rewards (1) of the source.
         """
-        reject, hold = _cost("rejection_cost", rejection_cost), _cost("holding_cost", holding_cost)
+        reject = float(as_cost("rejection_cost", rejection_cost))
+        hold = float(as_cost("holding_cost", holding_cost))
         held = self.visits.sum(axis=1) @ np.arange(self.limit + 1.0)
         rejected = (self.arrivals - self.admitted).sum(axis=1)
         return reject * rejected + hold * held / self.uniformization
-
-
-def _cost(name: str, value: Any) -> float:
-    number = arguments.real(name, value)
-    if number < 0:
-        raise ValueError(f"{name} = {value!r}; permitted: finite numbers from 0")
-    return number
 
 
 _ADVANCE = types.int64(
