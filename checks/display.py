@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -37,6 +37,34 @@ TOPIC_TITLES = {
     "admission": "Admission control of a network that one cannot see",
 }
 
+
+#: The theorems that the front page shows of each topic.
+HEADLINES = {
+    "recharge": (
+        "recharge.hamacher_lower_bound",
+        "recharge.competitive_ratio",
+        "recharge.stability_threshold",
+        "recharge.beyond_h_in_queues",
+    ),
+    "strategic": (
+        "strategic.sufficiency",
+        "strategic.tight_for_every_arrival_vector",
+        "strategic.sufficiency_end_to_end",
+    ),
+    "contextual": (
+        "contextual.coupling_automaton",
+        "contextual.theorem_5_5",
+        "contextual.theorem_6_3",
+        "contextual.cqb_eta2",
+        "contextual.lower_bound",
+    ),
+    "admission": (
+        "admission.norton_sum_policy",
+        "admission.threshold_gain",
+        "admission.regret_bound",
+        "admission.regret_theorem",
+    ),
+}
 
 _COMMANDS = (
     *("lambda", "mu", "nu", "theta", "rho", "kappa", "epsilon", "varepsilon", "delta", "gamma"),
@@ -380,17 +408,42 @@ def _chapter_link(claim: Claim, where: dict[str, str]) -> str:
     return f"../{chapter}.html#{claim.label}" if chapter else f"{START}/ledger.html#{claim.id}"
 
 
-def overview(effort: str = "quick", topics: Sequence[str] = TOPICS) -> Page:
-    """What holds, at a glance: a table with a row for each claim of the topics."""
-    records, where = recorded(effort), chapters()
+def glance(effort: str = "quick") -> Page:
+    """The headline theorems of each topic, and how many of its claims have which verdict."""
+    records = recorded(effort)
+
+    def told(topic: str) -> str:
+        verdicts = [card_of(claim, records).record["verdict"] for claim in _claims(topic)]
+        counts = [f"{verdicts.count(name)} {name}" for name in STYLES if name in verdicts]
+        return f"{len(verdicts)} claims: {', '.join(counts)}"
+
+    return _table(
+        {topic: [find(name) for name in HEADLINES[topic]] for topic in TOPICS}, records, told
+    )
+
+
+def overview(effort: str = "quick") -> Page:
+    """A table with a row for each claim."""
+    return _table({topic: _claims(topic) for topic in TOPICS}, recorded(effort), lambda topic: "")
+
+
+def _claims(topic: str) -> list[Claim]:
+    return [claim for claim in all_claims().values() if claim.topic == topic]
+
+
+def _table(claims: Mapping[str, list[Claim]], records: dict, told: Callable[[str], str]) -> Page:
+    """Rows for the claims of topics, each topic under its title and what is told of it."""
+    where = chapters()
     plain, rows = [], []
-    for topic in topics:
-        claims = [claim for claim in all_claims().values() if claim.topic == topic]
-        if claims:
-            rows.append(
-                f'<tr class="topic"><th colspan="3">{escape(TOPIC_TITLES[topic])}</th></tr>'
-            )
-        for claim in claims:
+    for topic, chosen in claims.items():
+        words = told(topic)
+        if words:
+            plain.append(f"{TOPIC_TITLES[topic]} ({words})")
+        small = f"<br><small>{escape(words)}</small>" if words else ""
+        rows.append(
+            f'<tr class="topic"><th colspan="3">{escape(TOPIC_TITLES[topic])}{small}</th></tr>'
+        )
+        for claim in chosen:
             one = card_of(claim, records)
             parts = one.headline.split(" · ")
             plain.append(f"{one.headline:<46}{one.title}")
