@@ -100,6 +100,15 @@ Proof.
     apply Rinv_0_lt_compat, Rmult_lt_0_compat; [lra|apply pow_lt; lra].
 Qed.
 
+(** Weights proportional to the rates earn less: rates 1/2 and 1/4. *)
+Theorem proportional_rates_false : ~ (forall m mu, (0 < m)%nat -> rates m mu ->
+  memo_value m mu (fun j => mu j / sumn m mu) = hamacher m mu).
+Proof.
+  intros F. set (mu := fun j : nat => match j with O => 1/2 | _ => 1/4 end).
+  assert (Hr : rates 2 mu) by (intros [|j] Hj; simpl; lra).
+  specialize (F 2%nat mu ltac:(lia) Hr). unfold memo_value, hamacher, rho, odds, mu in F. simpl in F. lra.
+Qed.
+
 (** ** recharge.normalized_odds_tight
 
     [Ex m p T F] is the mean of F over all m^T sequences of T independent choices with law p. *)
@@ -281,4 +290,13 @@ Proof.
   - rewrite EH, <- sumn_plus. apply sumn_le. intros j Hj. pose proof (no_prob m mu j Hm Hr Hj).
     pose proof (no_arm_value m mu T j Hm Hr Hj). unfold Rdiv.
     rewrite <- Rmult_plus_distr_l. apply Rmult_le_compat_l; lra.
+Qed.
+
+(** Exactly h T is false: the first pull of every arm pays 1. *)
+Theorem normalized_odds_exact_false : ~ (forall m mu T, (0 < m)%nat -> rates m mu ->
+  Ex m (norm_odds m mu) T (U mu) = hamacher m mu * INR T).
+Proof.
+  intros F. assert (Hr : rates 1 (fun _ => 1/2)) by (intros j _; lra).
+  specialize (F 1%nat (fun _ => 1/2) 1%nat ltac:(lia) Hr).
+  unfold norm_odds, hamacher, rho, odds in F. simpl in F. unfold avail in F. simpl in F. lra.
 Qed.

@@ -149,3 +149,10 @@ Proof.
   unfold Rdiv at 1. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by (apply pow_nonzero; lra).
   unfold lo8, hi8 in Hs. nra.
 Qed.
+
+(** The price of learning, 1/g, is at most 1.298426. *)
+Theorem price_of_learning : forall r, 0 < r -> / g r <= 1298426 / 1000000.
+Proof.
+  intros r Hr. pose proof (ratio_lower r Hr) as H.
+  assert (/ g r <= / (7701634 / 10000000)) by (apply Rinv_le_contravar; lra). lra.
+Qed.

@@ -76,6 +76,18 @@ Proof.
   destruct H as (c & ->). destruct (last_use es); simpl; ring.
 Qed.
 
+(** "Since the last acceptance" is false: a rejection, too, tells when the server last became busy. *)
+Fixpoint last_acceptance (es : list (option bool)) : option nat :=
+  match es with
+  | [] => None
+  | Some true :: _ => Some 1%nat
+  | _ :: t => option_map S (last_acceptance t)
+  end.
+Theorem reset_by_acceptance_false : ~ (forall mu es, 0 < mu < 1 ->
+  fst (belief mu es) = (fst (belief mu es) + snd (belief mu es))
+     * match last_acceptance es with None => 1 | Some d => 1 - (1 - mu) ^ d end).
+Proof. intros F. specialize (F (1/2) [Some false; Some true] ltac:(lra)). simpl in F. lra. Qed.
+
 (** ** recharge.per_arm_identity
 
     A gap of d steps: summing 1 - q^s over s = 1, ..., d.  Induction on d; both sides are polynomials in q. *)
@@ -166,6 +178,19 @@ Proof.
   rewrite sumn_scal. unfold rho. ring.
 Qed.
 
+(** Without the boundary terms it is false: one arm of rate 1/2, one pull. *)
+Theorem utility_without_boundary_false : ~ (forall m mu h, rates m mu -> arms m h ->
+  (1 + rho m mu) * U mu h =
+    rho m mu * INR (length h) - sumn m (fun j => odds mu j * (Hind mu h j - U mu h))).
+Proof.
+  intros F. specialize (F 1%nat (fun _ => 1/2) [0%nat]).
+  assert (H : (1 + rho 1 (fun _ => 1/2)) * U (fun _ => 1/2) [0%nat]
+    = rho 1 (fun _ => 1/2) * INR (length [0%nat])
+      - sumn 1 (fun j => odds (fun _ => 1/2) j * (Hind (fun _ => 1/2) [0%nat] j - U (fun _ => 1/2) [0%nat])))
+    by (apply F; [intros j _; lra|intros a [<-|[]]; lia]).
+  unfold rho, odds in H. simpl in H. unfold avail in H. simpl in H. lra.
+Qed.
+
 (** ** recharge.hamacher_lower_bound *)
 Lemma regret_ub m mu h j : (j < m)%nat -> Hind mu h j - U mu h <= regret m mu h.
 Proof. intros Hj. apply (maxn_ub (m - 1) (fun j => Hind mu h j - U mu h)). lia. Qed.
@@ -237,6 +262,39 @@ Proof.
     pose proof (hamacher_pathwise m mu h Hm Hr Ha) as P. rewrite HL in P.
     assert (w * U mu h >= w * (hamacher m mu * (INR T - regret m mu h))) by (apply Rmult_ge_compat_l; lra). lra. }
   rewrite H1 in K. lra.
+Qed.
+
+(** It is enough that the expected regret against each single arm is at most K.
+    Proof: average the utility identity, and only then bound the regrets. *)
+Theorem hamacher_expected_each_arm : forall m mu T d K, (0 < m)%nat -> rates m mu ->
+  (forall w h, In (w, h) d -> 0 <= w /\ arms m h /\ length h = T) -> Law d (fun _ => 1) = 1 ->
+  (forall j, (j < m)%nat -> Law d (fun h => Hind mu h j - U mu h) <= K) ->
+  Law d (U mu) >= hamacher m mu * (INR T - K).
+Proof.
+  intros m mu T d K Hm Hr Hd H1 HK. pose proof (rho_pos m mu Hm Hr) as Hp.
+  assert (A : (1 + rho m mu) * Law d (U mu) >= rho m mu * INR T * Law d (fun _ => 1)
+    - sumn m (fun j => odds mu j * Law d (fun h => Hind mu h j - U mu h))).
+  { clear H1 HK. induction d as [|[w h] d IH]; unfold Law in *; cbn [fold_right fst snd].
+    - rewrite (sumn_ext m _ (fun _ => 0)) by (intros; ring). rewrite sumn_const. lra.
+    - destruct (Hd w h (or_introl eq_refl)) as (Hw & Ha & HL).
+      specialize (IH (fun w' h' Hin => Hd w' h' (or_intror Hin))).
+      pose proof (utility_identity m mu h Hr Ha) as E. rewrite HL in E.
+      assert (B : 0 <= sumn m (bdry mu h)) by (apply sumn_nonneg; intros; apply bdry_nonneg; auto).
+      match goal with |- _ >= _ - ?rest => replace rest with
+        (w * sumn m (fun j => odds mu j * (Hind mu h j - U mu h))
+         + sumn m (fun j => odds mu j
+             * fold_right (fun wh s => fst wh * (Hind mu (snd wh) j - U mu (snd wh)) + s) 0 d))
+        by (rewrite <- sumn_scal, <- sumn_plus; apply sumn_ext; intros; ring) end.
+      assert (0 <= w * sumn m (bdry mu h)) by (apply Rmult_le_pos; auto).
+      assert (w * ((1 + rho m mu) * U mu h) = w * (rho m mu * INR T
+        - sumn m (fun j => odds mu j * (Hind mu h j - U mu h)) + sumn m (bdry mu h))) by (rewrite E; ring).
+      lra. }
+  assert (G : sumn m (fun j => odds mu j * Law d (fun h => Hind mu h j - U mu h)) <= rho m mu * K).
+  { unfold rho. rewrite Rmult_comm, <- sumn_scal. apply sumn_le. intros j Hj.
+    rewrite (Rmult_comm K). apply Rmult_le_compat_l; [left; apply odds_pos; auto|auto]. }
+  rewrite H1 in A. apply Rle_ge. unfold hamacher. apply (Rmult_le_reg_l (1 + rho m mu)); [lra|].
+  replace ((1 + rho m mu) * (rho m mu / (1 + rho m mu) * (INR T - K))) with (rho m mu * (INR T - K)) by (field; lra).
+  lra.
 Qed.
 
 (** In the limit: an infinite sequence [a] of arms.  If eventually R_T <= eps T for every eps > 0, then

@@ -53,6 +53,38 @@ Proof.
   nra.
 Qed.
 
+(** As the claim puts it, with eps for 2 h; and whatever the mean, at most exp(eps/2). *)
+Theorem mgf_step : forall eps a b, 0 < eps <= 1 -> 0 <= a -> 0 <= b -> a + b <= 1 ->
+  a * exp (- (eps / 2)) + (1 - a - b) + b * exp (eps / 2) <= exp (eps / 2)
+  /\ (b - a <= - (eps / 2) ->
+      a * exp (- (eps / 2)) + (1 - a - b) + b * exp (eps / 2) <= exp (- (eps * eps / 8))).
+Proof.
+  intros eps a b He Ha Hb Hab. split.
+  - assert (exp (- (eps / 2)) <= exp 0) by (left; apply exp_increasing; lra).
+    assert (exp 0 <= exp (eps / 2)) by (left; apply exp_increasing; lra). rewrite exp_0 in *. nra.
+  - intros Hm. replace (eps * eps / 8) with (eps / 2 * (eps / 2) / 2) by field.
+    apply mgf_three_point; lra.
+Qed.
+(** The exponent 1/6 for 1/8 is false: eps = 1, and -1 with chance 3/4, 1 with chance 1/4. *)
+Theorem mgf_exponent_false : ~ (forall eps a b, 0 < eps <= 1 -> 0 <= a -> 0 <= b -> a + b <= 1 ->
+  b - a <= - (eps / 2) ->
+  a * exp (- (eps / 2)) + (1 - a - b) + b * exp (eps / 2) <= exp (- (eps * eps / 6))).
+Proof.
+  intros F. specialize (F 1 (3/4) (1/4) ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra)).
+  set (x := exp (1 / 2)) in F.
+  assert (E : exp (- (1 / 2)) * x = 1) by (unfold x; rewrite <- exp_plus, Rplus_opp_l, exp_0; auto).
+  assert (0 < x) by apply exp_pos.
+  set (y := exp (- (1 / 2))) in *. assert (0 < y) by apply exp_pos.
+  pose proof (exp_ineq1_le (1 * 1 / 6)). pose proof (exp_pos (- (1 * 1 / 6))).
+  assert (exp (- (1 * 1 / 6)) * exp (1 * 1 / 6) = 1) by (rewrite <- exp_plus, Rplus_opp_l, exp_0; auto).
+  assert (exp (- (1 * 1 / 6)) <= 6 / 7) by nra.
+  assert (6 / 7 < 3 / 4 * y + 1 / 4 * x); [|lra].
+  (* (3y + x)^2 >= 12 x y = 12, and 24/7 < sqrt 12 *)
+  destruct (Rlt_le_dec (6 / 7) (3 / 4 * y + 1 / 4 * x)) as [|N]; [auto|exfalso].
+  assert (0 <= (3 * y - x) * (3 * y - x)) by apply Rle_0_sqr.
+  assert ((3 * y + x) * (3 * y + x) <= 24 / 7 * (24 / 7)) by (apply Rmult_le_compat; lra). nra.
+Qed.
+
 (** ** Chebyshev's sum inequality, M falling and D rising
 
     n sum M D <= sum M sum D.  Induction on n; each new pair adds (M_i - M_n)(D_n - D_i) >= 0. *)
@@ -67,6 +99,16 @@ Proof.
   { apply sumn_le. intros i Hi. assert (M n <= M i) by (apply HM; lia). assert (D i <= D n) by (apply HD; lia). nra. }
   rewrite !sumn_plus, !sumn_scal, sumn_const in K. rewrite S_INR. cbn [sumn].
   change (fun i => D i) with D in K. change (fun i => M i) with M in K. nra.
+Qed.
+
+(** In equal order it is false. *)
+Theorem chebyshev_equal_order_false : ~ (forall n (M D : nat -> R),
+  (forall i j, (i <= j < n)%nat -> M j <= M i) -> (forall i j, (i <= j < n)%nat -> D j <= D i) ->
+  INR n * sumn n (fun i => M i * D i) <= sumn n M * sumn n D).
+Proof.
+  intros F. set (M := fun i : nat => match i with O => 1 | _ => 0 end).
+  assert (H : forall i j, (i <= j < 2)%nat -> M j <= M i) by (intros [|i] [|j] Hij; simpl; try lia; lra).
+  specialize (F 2%nat M M H H). unfold M in F. simpl in F. lra.
 Qed.
 
 (** ** contextual.elliptical_count

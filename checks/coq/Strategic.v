@@ -155,6 +155,11 @@ Proof.
   destruct (full (st W) j), (any (senders (st W) W j)), (srv j W); simpl in *; lia.
 Qed.
 
+(** So that they differ by one at most. *)
+Corollary accepted_served : forall j W, (acc_j j W <= served j W + 1 /\ served j W <= acc_j j W + 1)%nat.
+Proof.
+  intros j W. pose proof (server_flow j W). destruct (full st0 j), (full (st W) j); simpl in *; lia.
+Qed.
 (** Steps in which j is free before arrivals, plus steps busy just before service: W plus acceptances. *)
 Theorem free_steps : forall j W,
   nsum W (fun s => b2n (negb (full (st s) j))) + B j W = W + acc_j j W.
@@ -293,6 +298,29 @@ Proof.
   apply (Rmult_lt_reg_r (m - mu + mu * m)); [lra|]. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. nra.
 Qed.
 
+(** Exactly: the Hamacher sum is mu/(1 + mu - nu), nu = mu/m, and it is below lam if and only if m > mu/eps. *)
+Theorem tightness_exactly : forall lam eps mu m, 0 < lam < 1 -> 0 < eps < 1 ->
+  mu = (1 - eps) * lam / (1 - lam) -> mu < INR m ->
+  hamacher m (fun _ => mu / INR m) = mu / (1 + mu - mu / INR m)
+  /\ (hamacher m (fun _ => mu / INR m) < lam <-> mu / eps < INR m).
+Proof.
+  intros lam eps mu m Hl He Emu Hm.
+  assert (Hmu : 0 < mu). { rewrite Emu. apply Rdiv_lt_0_compat; [apply Rmult_lt_0_compat; lra|lra]. }
+  assert (El : mu * (1 - lam) = (1 - eps) * lam) by (rewrite Emu; field; lra).
+  set (x := INR m) in *.
+  assert (D : 0 < x - mu + mu * x) by nra.
+  assert (Eh : hamacher m (fun _ => mu / x) = mu * x / (x - mu + mu * x)).
+  { unfold hamacher, rho, odds. rewrite sumn_const. fold x. field. repeat split; lra. }
+  split; [rewrite Eh; field; repeat split; nra|]. rewrite Eh.
+  assert (K : mu * x - lam * (x - mu + mu * x) = lam * (mu - eps * x)) by nra.
+  split; intros H.
+  - apply (Rmult_lt_compat_r (x - mu + mu * x)) in H; [|lra].
+    unfold Rdiv in H. rewrite Rmult_assoc, Rinv_l, Rmult_1_r in H by lra.
+    apply (Rmult_lt_reg_r eps); [lra|]. replace (mu / eps * eps) with mu by (field; lra). nra.
+  - apply (Rmult_lt_compat_r eps) in H; [|lra]. replace (mu / eps * eps) with mu in H by (field; lra).
+    apply (Rmult_lt_reg_r (x - mu + mu * x)); [lra|].
+    unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra. nra.
+Qed.
 (** Ten servers of rate 9/100 have Hamacher sum 90/181, less than 1/2. *)
 Theorem tightness_example : hamacher 10 (fun _ => 9/100) = 90/181 /\ 90/181 < 1/2.
 Proof. unfold hamacher, rho, odds. rewrite sumn_const. simpl INR. split; [field|lra]. Qed.
