@@ -23,11 +23,13 @@ examples:
   bounds run recharge --effort full              decide a topic at the papers' scale
   bounds audit my.py:Mine --rates 0.5,0.1,0.3 --horizon 100000
   bounds capacity --arrivals 0.59 --services 0.5,0.1,0.3 --learning-rate 0.001
+  bounds kernel hamacher_lower_bound             have Coq check its proof
 
 exit status:
   0  every verdict is the expected one and every check rejects its false statements
      (try: every check proves the number; audit: hypothesis and conclusion are met;
-     capacity: the arrivals are guaranteed)
+     capacity: the arrivals are guaranteed; kernel: Coq accepts every theorem, or is not
+     installed and COQ_REQUIRED=1 is not set)
   1  it is not so
   2  the call cannot be carried out: an unknown claim, a bad number, a damaged file
 """
@@ -109,6 +111,11 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--new-server", metavar="RATE", help="of servers to add, else as the fastest")
     sub.add_argument("--router", metavar="NAME", help="what it can be relied on to carry, as ucb1")
     sub.add_argument("--json", action="store_true", help="as JSON on standard output")
+
+    sub = command("kernel", _kernel, "have Coq check the proofs of claims, from their sources")
+    sub.add_argument("claims", nargs="*", metavar="TOPIC|CLAIM", help="all of them by default")
+    sub.add_argument("--no-mutants", action="store_true", help="leave out the edits that must fail")
+    sub.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="programs at a time")
 
     sub = command("record", _record, "run, and make the result the baseline")
     _add_run_options(sub)
@@ -308,6 +315,45 @@ def _audit(options: argparse.Namespace) -> int:
     if options.json:
         ledger.write_text(options.json, json.dumps(found.as_dict(), indent=1) + "\n")
     return 0 if found.passed else 1
+
+
+def _kernel(options: argparse.Namespace) -> int:
+    from checks.methods import coq, kernel
+
+    theorems = kernel.all_theorems()
+    proved = {theorem.claim for theorem in theorems}
+    for name in options.claims:
+        if not proved & {claim.id for claim in select([name])}:
+            raise ValueError(f"claim = {name!r}: Coq has no proof for it")
+    chosen = {claim.id for claim in select(options.claims)}
+    theorems = [theorem for theorem in theorems if theorem.claim in chosen]
+    found = coq.version()
+    if found is None:
+        required = os.environ.get("COQ_REQUIRED") == "1"
+        print("coqc is not installed: the kernel was not run", file=sys.stderr)
+        return int(required)
+    progress = _Progress()
+    results = kernel.verify(
+        theorems, jobs=options.jobs, mutants=not options.no_mutants, announce=progress
+    )
+    progress("")
+    for result in results:
+        theorem = result.theorem
+        word = "accepted" if result.accepted else "REJECTED"
+        line = f"{word} {theorem.claim:<32} {theorem.proof:<36} {result.seconds:6.2f} s"
+        if result.accepted:
+            controls = f"; {result.message}" if result.message else ""
+            print(f"{line}  axioms: {result.profile}{controls}")
+        else:
+            print(f"{line}\n    FAILS: {result.message}")
+    print(f"\naxioms, by Coq {found}")
+    used = {result.profile for result in results}
+    for profile, text in coq.PROFILES.items():
+        if profile in used:
+            print(f"  {profile}: {text}")
+    bad = [result for result in results if not result.accepted]
+    print(f"{_count(results, 'theorem')}, {len(bad)} rejected")
+    return int(bool(bad))
 
 
 def _capacity(options: argparse.Namespace) -> int:
