@@ -60,7 +60,8 @@ Variable avail : nat -> nat -> bool.
 Hypothesis amono : forall t p, avail t p = true -> avail (S t) p = true.
 
 (** The next job of the greedy policy, and its value: [V n t Phi s] is the mean of Phi(path of the queue
-    length) over n more rounds, from the jobs s in round t. *)
+    length) over n more rounds, from the jobs s in round t.  The size of s counts jobs that are still to come; how many is known, so that
+    a function of the sizes is a function of the lengths. *)
 Definition top t s := topf (avail t) s.
 Definition fn := list nat -> R.
 
@@ -160,7 +161,7 @@ Proof. induction g; constructor; auto. Qed.
 Lemma mono_cons : forall Phi c, mono Phi -> mono (fun g => Phi (c :: g)).
 Proof. intros Phi c M g g' H. apply M; constructor; auto. Qed.
 
-Lemma main : forall n t Phi s, mono Phi ->
+Theorem exchange : forall n t Phi s, mono Phi ->
   (forall i, here t s i -> V n t Phi (clr i s) <= V n t Phi s) /\
   (forall i j, (i < j)%nat -> here t s i -> here t s j ->
      r j * (V n t Phi s - V n t Phi (clr j s)) <= r i * (V n t Phi s - V n t Phi (clr i s))).
@@ -248,12 +249,12 @@ Proof. intros n t Phi s v M H. induction H.
     set (F := fun g => Phi (card s :: g)) in *. assert (MF: mono F) by (apply mono_cons; auto).
     unfold step. destruct (top t s) as [k|] eqn:E; [|lra].
     destruct (topf_some _ _ _ E) as [A [B _]]. pose proof (r01 k).
-    destruct (main n (S t) F s MF) as [I _]. pose proof (I k (here_S _ _ _ (conj A B))). nra.
+    destruct (exchange n (S t) F s MF) as [I _]. pose proof (I k (here_S _ _ _ (conj A B))). nra.
   - specialize (IHach1 (mono_cons _ _ M)). specialize (IHach2 (mono_cons _ _ M)). rewrite V_S.
     set (F := fun g => Phi (card s :: g)) in *. assert (MF: mono F) by (apply mono_cons; auto).
     destruct H as [Gj Aj]. destruct (topf_le s (avail t) j Gj Aj) as [k [K Le]].
     destruct (topf_some _ _ _ K) as [Gk [Ak Mk]].
-    unfold step, top; rewrite K. destruct (main n (S t) F s MF) as [I J].
+    unfold step, top; rewrite K. destruct (exchange n (S t) F s MF) as [I J].
     pose proof (r01 k). pose proof (r01 j).
     pose proof (I j (here_S _ _ _ (conj Gj Aj))).
     assert (X: r j * (V n (S t) F s - V n (S t) F (clr j s)) <= r k * (V n (S t) F s - V n (S t) F (clr k s))).
@@ -360,7 +361,7 @@ Proof. intros n t s j k p Hj T P. simpl W. rewrite T.
   split; nra. Qed.
 
 (** A better job left behind is worth more. *)
-Lemma exch : forall n t s i j, (i < j)%nat -> here t s i -> here t s j ->
+Theorem rid_of_the_slow : forall n t s i j, (i < j)%nat -> here t s i -> here t s j ->
   W n t (clr j s) <= W n t (clr i s).
 Proof. induction n; intros t s i j L Hi Hj.
   - assert (C: card (clr i s) = card (clr j s)) by
@@ -385,7 +386,7 @@ Proof. induction n; intros t s i j L Hi Hj.
       nra. Qed.
 
 (** The sharper upper bound: the error r k - p times what is left of one job at the end, in [0, 1]. *)
-Theorem one_step_L1 : forall n t s j k p, here t s j -> top t s = Some k -> 0 <= p <= r j ->
+Theorem one_step_product : forall n t s j k p, here t s j -> top t s = Some k -> 0 <= p <= r j ->
   (p * W n (S t) (clr j s) + (1 - p) * W n (S t) s) - W (S n) t s
     <= (r k - p) * (W n (S t) s - W n (S t) (clr k s)) /\
   0 <= W n (S t) s - W n (S t) (clr k s) <= 1.
@@ -396,7 +397,7 @@ Proof. intros n t s j k p Hj T P. simpl W. rewrite T.
   split; [|lra].
   assert (X: W n (S t) (clr j s) <= W n (S t) (clr k s)).
   { destruct (Nat.eq_dec k j); [subst; lra|].
-    apply exch; [|apply here_S; split; auto|apply here_S; auto].
+    apply rid_of_the_slow; [|apply here_S; split; auto|apply here_S; auto].
     destruct (Nat.lt_trichotomy k j) as [H|[H|H]]; auto; [congruence|].
     exfalso. destruct Hj as [Gj Aj]. pose proof (Mk j H) as Z. rewrite Gj, Aj in Z; discriminate. }
   assert (p * W n (S t) (clr j s) <= p * W n (S t) (clr k s)) by (apply Rmult_le_compat_l; lra).
@@ -415,7 +416,7 @@ Lemma H_pos : forall n t s, 0 <= H n t s.
 Proof. induction n; intros t s; simpl; destruct (top t s) as [k|]; try lra.
   pose proof (r01 k). pose proof (IHn (S t) (clr k s)). pose proof (IHn (S t) s).
   apply Rplus_le_le_0_compat; apply Rmult_le_pos; lra. Qed.
-Theorem psi_tilde_survival : forall n t s i, here t s i -> W n t s - W n t (clr i s) <= H n t s.
+Theorem survival : forall n t s i, here t s i -> W n t s - W n t (clr i s) <= H n t s.
 Proof. induction n; intros t s i Hi; destruct Hi as [Gi Ai];
   destruct (topf_le s (avail t) i Gi Ai) as [k [K Le]];
   destruct (topf_some _ _ _ K) as [Gk [Ak Mk]].

@@ -13,9 +13,9 @@ Open Scope R_scope.
     The age of arm j is geometric, P(d = k+1) = p (1-p)^k, so that a pull of j pays rho / (rho + p) in the
     mean, rho being the odds of j.  Proof: two geometric series. *)
 Theorem geometric_age_value : forall mu p, 0 < mu < 1 -> 0 < p <= 1 ->
-  is_series (fun k : nat => (p * (1 - p) ^ k) * (1 - (1 - mu) ^ (S k))) ((mu / (1 - mu)) / (mu / (1 - mu) + p)).
+  infinite_sum (fun k : nat => (p * (1 - p) ^ k) * (1 - (1 - mu) ^ (S k))) ((mu / (1 - mu)) / (mu / (1 - mu) + p)).
 Proof.
-  intros mu p Hmu Hp.
+  intros mu p Hmu Hp. apply is_series_Reals.
   assert (A1 : is_series (fun k => p * (1 - p) ^ k) (p * / (1 - (1 - p)))).
   { apply (is_series_scal_l p (fun k => (1 - p) ^ k)). apply is_series_geom. rewrite Rabs_pos_eq; lra. }
   assert (Hx : 0 <= (1 - p) * (1 - mu) < 1).

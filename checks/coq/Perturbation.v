@@ -26,7 +26,7 @@ Definition mean (N : nat) (nu c : nat -> R) : R := sumn (S N) (fun s => nu s * c
 Definition increments (N : nat) (lam : R) (mu alpha c : nat -> R) (x : R) (d : nat -> R) : Prop :=
   forall s, (s <= N)%nat -> x = c s + lam * alpha s * d (S s) - mu s * d s.
 (** P(X >= s), and the part of the mean cost that comes from there. *)
-Definition tail (N : nat) (nu f : nat -> R) (s : nat) : R :=
+Definition upper_part (N : nat) (nu f : nat -> R) (s : nat) : R :=
   sumn (S N) (fun j => if (s <=? j)%nat then nu j * f j else 0).
 Definition threshold (theta : nat) (s : nat) : R := if (s <? theta)%nat then 1 else 0.
 
@@ -139,26 +139,26 @@ Qed.
 (** ** Item 1: increments are covariances
 
     Multiply the equation in state j by nu(j) and add up over j >= s: flows cancel except mu(s) nu(s) d(s). *)
-Lemma tail_step f s : (s <= N)%nat -> tail N nu f s = nu s * f s + tail N nu f (S s).
+Lemma tail_step f s : (s <= N)%nat -> upper_part N nu f s = nu s * f s + upper_part N nu f (S s).
 Proof.
-  intros Hs. unfold tail. rewrite <- (sumn_ind (S N) s (nu s * f s)) by lia. rewrite <- sumn_plus.
+  intros Hs. unfold upper_part. rewrite <- (sumn_ind (S N) s (nu s * f s)) by lia. rewrite <- sumn_plus.
   apply sumn_ext. intros j Hj.
   destruct (Nat.eqb_spec s j) as [E|E], (Nat.leb_spec s j), (Nat.leb_spec (S s) j); subst; try lia; ring.
 Qed.
-Lemma tail_top f s : (N < s)%nat -> tail N nu f s = 0.
+Lemma tail_top f s : (N < s)%nat -> upper_part N nu f s = 0.
 Proof.
-  intros Hs. unfold tail. rewrite (sumn_ext (S N) _ (fun _ => 0)); [rewrite sumn_const; ring|].
+  intros Hs. unfold upper_part. rewrite (sumn_ext (S N) _ (fun _ => 0)); [rewrite sumn_const; ring|].
   intros j Hj. destruct (Nat.leb_spec s j); [lia|reflexivity].
 Qed.
-Lemma tail_0 f : tail N nu f 0 = mean N nu f.
+Lemma tail_0 f : upper_part N nu f 0 = mean N nu f.
 Proof. reflexivity. Qed.
 Theorem increments_covariance : forall c d, increments N lam mu alpha c (mean N nu c) d ->
   forall s, (1 <= s <= N)%nat ->
-  mu s * nu s * d s = tail N nu c s - tail N nu (fun _ => 1) s * mean N nu c.
+  mu s * nu s * d s = upper_part N nu c s - upper_part N nu (fun _ => 1) s * mean N nu c.
 Proof.
   intros c d H. destruct ok as (_ & _ & Hm & _ & HN).
   assert (K : forall k s, (k + s = N)%nat ->
-    mu s * nu s * d s = tail N nu c s - tail N nu (fun _ => 1) s * mean N nu c).
+    mu s * nu s * d s = upper_part N nu c s - upper_part N nu (fun _ => 1) s * mean N nu c).
   { induction k; intros s E; pose proof (H s ltac:(lia)) as P; rewrite !(tail_step _ s) by lia.
     - replace s with N in * by lia. rewrite HN in P. rewrite !tail_top by lia.
       replace (mu N * nu N * d N) with (nu N * (mu N * d N)) by ring.
@@ -172,28 +172,28 @@ Qed.
 (** A nondecreasing cost: each tail lies between its least and its largest cost. *)
 Theorem covariance_bounds : forall c d, increments N lam mu alpha c (mean N nu c) d ->
   (forall i j, (i <= j <= N)%nat -> c i <= c j) -> forall s, (1 <= s <= N)%nat ->
-  let p := tail N nu (fun _ => 1) s in
+  let p := upper_part N nu (fun _ => 1) s in
   0 <= mu s * nu s * d s <= (c N - c 0%nat) * p * (1 - p).
 Proof.
   intros c d H Hc s Hs p. rewrite (increments_covariance c d H s Hs). fold p.
-  set (A := tail N nu c s).
+  set (A := upper_part N nu c s).
   set (q := sumn (S N) (fun j => if (s <=? j)%nat then 0 else nu j)).
   set (B := sumn (S N) (fun j => if (s <=? j)%nat then 0 else nu j * c j)).
   assert (Eq : p + q = 1).
-  { unfold p, q, tail. rewrite <- sumn_plus. etransitivity; [|apply law_sums_to_1]. apply sumn_ext. intros j _.
+  { unfold p, q, upper_part. rewrite <- sumn_plus. etransitivity; [|apply law_sums_to_1]. apply sumn_ext. intros j _.
     destruct (s <=? j)%nat; ring. }
   assert (EB : A + B = mean N nu c).
-  { unfold A, B, tail, mean. rewrite <- sumn_plus. apply sumn_ext. intros j _. destruct (s <=? j)%nat; ring. }
+  { unfold A, B, upper_part, mean. rewrite <- sumn_plus. apply sumn_ext. intros j _. destruct (s <=? j)%nat; ring. }
   assert (Tail : forall x f, (forall j, (s <= j <= N)%nat -> 0 <= x * (f j - c j)) ->
     0 <= sumn (S N) (fun j => if (s <=? j)%nat then nu j * (x * (f j - c j)) else 0)).
   { intros x f Hx. apply sumn_nonneg. intros j Hj. destruct (Nat.leb_spec s j); [|lra].
     apply Rmult_le_pos; [apply law_nonneg; lia|apply Hx; lia]. }
   assert (A1 : c s * p <= A).
-  { unfold A, p, tail. rewrite <- sumn_scal. apply sumn_le. intros j Hj. destruct (Nat.leb_spec s j); [|lra].
+  { unfold A, p, upper_part. rewrite <- sumn_scal. apply sumn_le. intros j Hj. destruct (Nat.leb_spec s j); [|lra].
     pose proof (law_nonneg j ltac:(lia)). pose proof (Hc s j ltac:(lia)).
     replace (c s * (nu j * 1)) with (nu j * c s) by ring. apply Rmult_le_compat_l; lra. }
   assert (A2 : A <= c N * p).
-  { unfold A, p, tail. rewrite <- sumn_scal. apply sumn_le. intros j Hj. destruct (Nat.leb_spec s j); [|lra].
+  { unfold A, p, upper_part. rewrite <- sumn_scal. apply sumn_le. intros j Hj. destruct (Nat.leb_spec s j); [|lra].
     pose proof (law_nonneg j ltac:(lia)). pose proof (Hc j N ltac:(lia)).
     replace (c N * (nu j * 1)) with (nu j * c N) by ring. apply Rmult_le_compat_l; lra. }
   assert (B1 : c 0%nat * q <= B).
@@ -205,7 +205,7 @@ Proof.
     pose proof (law_nonneg j ltac:(lia)). pose proof (Hc j s ltac:(lia)).
     rewrite (Rmult_comm (c s)). apply Rmult_le_compat_l; lra. }
   assert (P0 : 0 <= p).
-  { unfold p, tail. apply sumn_nonneg. intros j Hj. destruct (s <=? j)%nat; [|lra].
+  { unfold p, upper_part. apply sumn_nonneg. intros j Hj. destruct (s <=? j)%nat; [|lra].
     rewrite Rmult_1_r. apply law_nonneg; lia. }
   assert (Q0 : 0 <= q).
   { unfold q. apply sumn_nonneg. intros j Hj. destruct (s <=? j)%nat; [lra|]. apply law_nonneg; lia. }

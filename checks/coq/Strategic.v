@@ -143,6 +143,17 @@ Proof.
   exists i. split; [lia|]. split; [symmetry; exact Ei|]. unfold M at 1. rewrite Ei. apply longest_queue_drift; auto; lia.
 Qed.
 
+(** With few arrivals and little regret, as in the source. *)
+Theorem longest_queue_drift_good : forall W (lmax delta : R), 0 < n -> 0 < m -> W <= M 0 ->
+  (forall i, i < n -> (INR (A i W) <= (lmax + delta) * INR W)%R) ->
+  (forall i, i < n -> (IZR (Reg i W) <= delta * INR W)%R) ->
+  (INR (M W) - INR (M 0) <= lmax * INR W - (INR W - INR (Bmin W)) + 2 * delta * INR W)%R.
+Proof.
+  intros W lmax delta Hn Hm HM HA HR.
+  destruct (longest_queue_drift_max W Hn Hm HM) as (i & Hi & _ & D). specialize (HA i Hi). specialize (HR i Hi).
+  apply IZR_le in D. rewrite plus_IZR, !minus_IZR in D. rewrite <- !INR_IZR_INZ in D. lra.
+Qed.
+
 (** ** strategic.flow_identity
 
     Packets accepted by server j and packets it completes differ by the change of its buffer. *)
@@ -263,14 +274,31 @@ Qed.
 
 (** ** strategic.potential_drift
 
-    With the total service rate as weight of the longest queue the busy steps b cancel. *)
-Theorem potential_cancel : forall lam mu lmax b d e n W m0 dN dM,
-  0 <= mu ->
-  dN <= lam * W - mu * b + m0 ->
-  dM <= lmax * W - W + b + 2 * d * W + 4 * n * e * W ->
-  dN + mu * dM <= - (mu * (1 - lmax) - lam) * W + mu * (2 * d + 4 * n * e) * W + m0.
-Proof. intros. assert (mu * dM <= mu * (lmax * W - W + b + 2 * d * W + 4 * n * e * W)) by (apply Rmult_le_compat_l; lra). nra. Qed.
-
+    dN and dM are the mean changes of all packets and of the longest queue, b the mean busy steps, err what
+    the conditions on arrivals and regrets add.  With the total service rate as weight of the longest queue b
+    cancels. *)
+Theorem potential_cancel : forall lam mu lmax b err W m dN dM, 0 <= mu ->
+  dN <= lam * W - mu * b + m -> dM <= lmax * W - W + b + err ->
+  dN + mu * dM <= - (mu * (1 - lmax) - lam) * W + m + mu * err.
+Proof.
+  intros lam mu lmax b err W m dN dM Hmu HN HM.
+  assert (mu * dM <= mu * (lmax * W - W + b + err)) by (apply Rmult_le_compat_l; auto). lra.
+Qed.
+(** A large potential means a long queue: n M is at least N. *)
+Theorem potential_region : forall n mu N M W, 0 <= n -> 0 < n + mu -> N <= n * M ->
+  (n + mu) * W <= N + mu * M -> W <= M.
+Proof.
+  intros n mu N M W Hn Hmu HN HP. apply (Rmult_le_reg_l (n + mu)); [auto|]. lra.
+Qed.
+(** When the bound is negative. *)
+Theorem potential_sign : forall D mu e m W, 0 < D -> 0 <= W -> mu * e <= D / 2 -> 2 * m / D < W ->
+  - D * W + m + mu * (e * W) < 0.
+Proof.
+  intros D mu e m W HD HW He Hm.
+  assert (2 * m < W * D).
+  { apply (Rmult_lt_compat_r D) in Hm; [|auto]. replace (2 * m / D * D) with (2 * m) in Hm by (field; lra). lra. }
+  assert (mu * e * W <= D / 2 * W) by (apply Rmult_le_compat_r; auto). lra.
+Qed.
 (** With any larger weight v they do not: the same bound without b is false. *)
 Theorem potential_larger_weight_false : forall v mu, 0 <= mu < v -> ~ (forall lam lmax b W m0 dN dM,
   0 <= b <= W -> dN <= lam * W - mu * b + m0 -> dM <= lmax * W - W + b ->

@@ -1,0 +1,640 @@
+"""What Coq's kernel checks of the claims on recharging servers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+from checks.methods.coq_values import by_index, naturals, real
+from checks.methods.kernel import Anchor, Mutant, Theorem
+
+# Anchors: the definitions against a simulation that knows nothing of ages ---------------------------
+
+RATES = (Fraction(1, 2), Fraction(1, 10), Fraction(3, 10))
+_MU = by_index(RATES)
+
+
+def _played(
+    rates: Sequence[Fraction], actions: Sequence[int]
+) -> tuple[list[Fraction], list[Fraction], list[Fraction]]:
+    """What each arm paid, what each would have paid, and the busy probabilities at the end.
+
+    Forward in time, with the probability that each buffer is full: a packet sent fills it for sure,
+    and each step leaves it full with probability 1 - mu.
+    """
+    full = [Fraction(0)] * len(rates)
+    paid, hindsight = list(full), list(full)
+    for action in actions:
+        hindsight = [total + 1 - busy for total, busy in zip(hindsight, full, strict=True)]
+        paid[action] += 1 - full[action]
+        full[action] = Fraction(1)
+        full = [busy * (1 - rate) for busy, rate in zip(full, rates, strict=True)]
+    return paid, hindsight, full
+
+
+_COMPUTE = "unfold U, Hind, Uarm, avail; simpl; lra"
+_MAXIMUM = (  # each maximum of two numbers, the innermost first
+    "unfold regret; cbn [maxn Nat.sub]; unfold Hind, U, avail; simpl; "
+    "repeat (match goal with |- context [Rmax ?a ?b] => "
+    "lazymatch a with context [Rmax _ _] => fail | _ => "
+    "first [rewrite (Rmax_left a b) by lra | rewrite (Rmax_right a b) by lra] end end); lra"
+)
+
+
+def _anchors_of_sequences() -> tuple[Anchor, ...]:
+    """Utilities, hindsight values, boundary terms and regrets of three drawn sequences."""
+    source = random.Random(7)
+    found = []
+    for length in (1, 4, 6):
+        actions = [source.randrange(3) for _ in range(length)]
+        paid, hindsight, full = _played(RATES, actions)
+        history = naturals(actions[::-1])
+        found += [
+            Anchor(f"U {_MU} {history} = {real(sum(paid))}", _COMPUTE),
+            Anchor(f"Hind {_MU} {history} 2%nat = {real(hindsight[2])}", _COMPUTE),
+            Anchor(f"Uarm {_MU} {history} 0%nat = {real(paid[0])}", _COMPUTE),
+            Anchor(
+                f"bdry {_MU} {history} 0%nat = {real(full[0] / (1 - RATES[0]))}",
+                "unfold bdry; simpl; lra",
+            ),
+            Anchor(f"regret 3 {_MU} {history} = {real(max(hindsight) - sum(paid))}", _MAXIMUM),
+        ]
+    return tuple(found)
+
+
+_ODDS = [rate / (1 - rate) for rate in RATES]
+_H = sum(_ODDS) / (1 + sum(_ODDS))
+_SEQUENCES = _anchors_of_sequences()
+_NAMES = (
+    Anchor(f"hamacher 3 {_MU} = {real(_H)}", "unfold hamacher, rho, odds; simpl; lra"),
+    Anchor(f"rho 3 {_MU} = {real(sum(_ODDS))}", "unfold rho, odds; simpl; lra"),
+    Anchor(
+        "arms 2 [0%nat; 1%nat] /\\ ~ arms 2 [2%nat]",
+        "split; [intros a Ha; simpl in Ha; lia | "
+        "intros H; specialize (H 2%nat (or_introl eq_refl)); lia]",
+    ),
+    Anchor(
+        f"rates 3 {_MU} /\\ ~ rates 1 (fun _ => 1)",
+        "split; [intros [|[|[|j]]] Hj; simpl; try lra; lia | "
+        "intros H; specialize (H 0%nat ltac:(lia)); lra]",
+    ),
+)
+
+
+def _expected(rates: Sequence[Fraction], law: Sequence[Fraction], length: int) -> list[Fraction]:
+    """Mean utility and mean hindsight value of the last arm over all sequences, one by one."""
+    totals = [Fraction(0), Fraction(0)]
+    for actions in product(range(len(rates)), repeat=length):
+        chance = prod((law[a] for a in actions), start=Fraction(1))
+        paid, hindsight, _ = _played(rates, actions)
+        totals[0] += chance * sum(paid)
+        totals[1] += chance * hindsight[-1]
+    return totals
+
+
+_TWO = (Fraction(1, 2), Fraction(1, 4))
+_LAW = (Fraction(2, 3), Fraction(1, 3))
+_MEANS = _expected(_TWO, _LAW, 3)
+_EXPECTATIONS = (
+    Anchor(
+        f"Ex 2 {by_index(_LAW)} 3 (U {by_index(_TWO)}) = {real(_MEANS[0])}",
+        "cbn [Ex sumn]; unfold U, avail; simpl; lra",
+    ),
+    Anchor(
+        f"Ex 2 {by_index(_LAW)} 3 (fun h => Hind {by_index(_TWO)} h 1) = {real(_MEANS[1])}",
+        "cbn [Ex sumn]; unfold Hind, avail; simpl; lra",
+    ),
+    Anchor(
+        f"norm_odds 3 {_MU} 2%nat = {real(_ODDS[2] / sum(_ODDS))}",
+        "unfold norm_odds, rho, odds; simpl; lra",
+    ),
+)
+
+
+def _belief(rate: Fraction, answers: Sequence[bool | None]) -> tuple[Fraction, Fraction]:
+    """Joint probabilities of the answers with a buffer that is free, or full: over all services."""
+    totals = {False: Fraction(0), True: Fraction(0)}
+    for services in product((False, True), repeat=len(answers)):
+        chance, full, possible = Fraction(1), False, True
+        for answer, service in zip(answers, services, strict=True):
+            if answer is not None:
+                possible &= answer is not full
+                full = True
+            chance *= rate if service else 1 - rate
+            full &= not service
+        totals[full] += chance * possible
+    return totals[False], totals[True]
+
+
+_ANSWERS = (True, None, False, None, None)
+_FREE, _FULL = _belief(Fraction(1, 4), _ANSWERS)
+_COQ_ANSWERS = "; ".join(
+    "None" if a is None else f"Some {str(a).lower()}" for a in reversed(_ANSWERS)
+)
+_BELIEFS = (
+    Anchor(
+        f"fst (belief (1 / 4) [{_COQ_ANSWERS}]) = {real(_FREE)} /\\ "
+        f"snd (belief (1 / 4) [{_COQ_ANSWERS}]) = {real(_FULL)}",
+        "split; simpl; lra",
+    ),
+    Anchor(f"last_use [{_COQ_ANSWERS}] = Some 3%nat", "reflexivity"),
+)
+
+_LOWER = (*_SEQUENCES, *_NAMES)
+_RECHARGE, _RATIO, _OPTIMUM = "Recharge.v", "Ratio.v", "Optimum.v"
+
+# Theorems -------------------------------------------------------------------------------------------
+
+THEOREMS = (
+    Theorem(
+        claim="recharge.age_state",
+        proof="Recharge.free_probability",
+        statement="""forall mu es,
+  fst (belief mu es) = (fst (belief mu es) + snd (belief mu es))
+     * match last_use es with None => 1 | Some d => 1 - (1 - mu) ^ d end""",
+        covers="for one server and any record of its answers: the posterior chance that it is free",
+        outside="that servers are independent given the past; that a schedule is as good as a policy",
+        anchors=_BELIEFS,
+        refutations=(
+            """Recharge.reset_by_acceptance_false : ~ (forall mu es, 0 < mu < 1 ->
+  fst (belief mu es) = (fst (belief mu es) + snd (belief mu es))
+     * match last_acceptance es with None => 1 | Some d => 1 - (1 - mu) ^ d end)""",
+        ),
+        mutants=(
+            Mutant(
+                _RECHARGE,
+                "| Some true => (mu * fst w, (1 - mu) * fst w)",
+                "| Some true => (fst w, (1 - mu) * fst w)",
+                "a server that accepts stays free",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="recharge.per_arm_identity",
+        proof="Recharge.per_arm_identity",
+        statement="""forall (mu : nat -> R) (h : list nat) (j : nat), 0 < mu j < 1 ->
+  Hind mu h j = INR (length h) - (Uarm mu h j - bdry mu h j) / (mu j / (1 - mu j))""",
+        covers="all of it: any sequence over any number of arms",
+        outside="nothing but that the definitions are those meant",
+        anchors=_SEQUENCES,
+        refutations=(
+            """Recharge.gap_false : ~ (forall (d : nat) (mu : R), 0 < mu < 1 ->
+  sumn d (fun s => 1 - (1 - mu) ^ (S s)) = INR d - 1 / mu * (1 - (1 - mu) ^ d))""",
+        ),
+        mutants=(
+            Mutant(
+                _RECHARGE,
+                "| Some d => (1 - mu j) ^ (d - 1) end.",
+                "| Some d => (1 - mu j) ^ d end.",
+                "the boundary term one step later",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="recharge.per_arm_identity",
+        proof="Recharge.gap_identity",
+        statement="""forall (d : nat) (mu : R), mu <> 0 ->
+  sumn d (fun s => 1 - (1 - mu) ^ (S s)) = INR d - (1 - mu) / mu * (1 - (1 - mu) ^ d)""",
+        covers="the sum over one gap between two pulls",
+        outside="the sum over the gaps, which the other theorem has",
+        anchors=(Anchor("sumn 3 (fun s => INR s * INR s) = 5", "simpl; lra"),),
+        mutants=(
+            Mutant(
+                _RECHARGE,
+                "INR d - (1 - mu) / mu * (1 - (1 - mu) ^ d).",
+                "INR d - 1 / mu * (1 - (1 - mu) ^ d).",
+                "1/mu for the inverse odds",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="recharge.utility_identity",
+        proof="Recharge.utility_identity",
+        statement="""forall m mu h, rates m mu -> arms m h ->
+  (1 + rho m mu) * U mu h = rho m mu * INR (length h)
+    - sumn m (fun j => odds mu j * (Hind mu h j - U mu h)) + sumn m (bdry mu h)""",
+        covers="the identity, for any sequence over any number of arms",
+        outside="its second form, a division by (1 + rho) T",
+        anchors=_LOWER,
+        refutations=(
+            """Recharge.utility_without_boundary_false : ~ (forall m mu h, rates m mu -> arms m h ->
+  (1 + rho m mu) * U mu h =
+    rho m mu * INR (length h) - sumn m (fun j => odds mu j * (Hind mu h j - U mu h)))""",
+        ),
+        mutants=(
+            Mutant(
+                _RECHARGE,
+                "    + sumn m (bdry mu h).\nProof",
+                "    + 2 * sumn m (bdry mu h).\nProof",
+                "the boundary terms twice",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="recharge.hamacher_lower_bound",
+        proof="Recharge.hamacher_pathwise",
+        statement="""forall m mu h, (0 < m)%nat -> rates m mu -> arms m h ->
+  U mu h >= hamacher m mu * (INR (length h) - regret m mu h)""",
+        covers="the bound for every sequence, however it was chosen",
+        outside="nothing of the bound for a sequence",
+        anchors=_LOWER,
+        refutations=(
+            """Recharge.hamacher_false : ~ (forall m mu h, (0 < m)%nat -> rates m mu -> arms m h ->
+  U mu h >= 101/100 * hamacher m mu * (INR (length h) - regret m mu h))""",
+        ),
+        mutants=(
+            Mutant(
+                _RECHARGE,
+                "U mu h >= hamacher m mu * (INR (length h) - regret m mu h).\nProof.",
+                "U mu h >= 101/100 * hamacher m mu * (INR (length h) - regret m mu h).\nProof.",
+                "1.01 times h",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="recharge.hamacher_lower_bound",
+        proof="Recharge.hamacher_expected",
+        statement="""forall m mu T d, (0 < m)%nat -> rates m mu ->
+  (forall w h, In (w, h) d -> 0 <= w /\\ arms m h /\\ length h = T) -> Law d (fun _ => 1) = 1 ->
+  Law d (U mu) >= hamacher m mu * (INR T - Law d (regret m mu))""",
+        covers="the bound in the mean, for any finite law over sequences of T actions: any learner",
+        outside="laws over infinite sequences, of which only the first T actions count",
+        anchors=(
+            Anchor(
+                "Law [(1/3, [0%nat]); (2/3, [1%nat; 0%nat])] (fun h => INR (length h)) = 5/3",
+                "unfold Law; simpl; lra",
+            ),
+            *_LOWER[:5],
+        ),
+        mutants=(
+            Mutant(
+                _RECHARGE,
+                "hamacher m mu * (INR T - Law d (regret m mu)).",
+                "hamacher m mu * (INR T - Law d (regret m mu) / 2).",
+                "half of the regret",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="recharge.hamacher_lower_bound",
+        proof="Recharge.hamacher_expected_each_arm",
+        statement="""forall m mu T d K, (0 < m)%nat -> rates m mu ->
+  (forall w h, In (w, h) d -> 0 <= w /\\ arms m h /\\ length h = T) -> Law d (fun _ => 1) = 1 ->
+  (forall j, (j < m)%nat -> Law d (fun h => Hind mu h j - U mu h) <= K) ->
+  Law d (U mu) >= hamacher m mu * (INR T - K)""",
+        covers="that expected regret against each single arm is enough",
+        outside="the limit: divide by T",
+        anchors=_NAMES[:1],
+        mutants=(
+            Mutant(
+                _RECHARGE,
+                "Law d (fun h => Hind mu h j - U mu h) <= K) ->",
+                "Law d (fun h => Hind mu h j - U mu h) <= 2 * K) ->",
+                "twice the regret",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="recharge.hamacher_lower_bound",
+        proof="Recharge.no_regret_liminf",
+        statement="""forall m mu a, (0 < m)%nat -> rates m mu -> (forall t, (a t < m)%nat) ->
+  (forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat -> regret m mu (hist a T) <= eps * INR T) ->
+  forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
+    U mu (hist a T) >= (hamacher m mu - eps) * INR T""",
+        covers="the limit on a path with no regret",
+        outside="the limits in expectation and with high probability, which divide the bounds by T",
+        anchors=(
+            Anchor("hist (fun t => (2 * t)%nat) 3 = [4%nat; 2%nat; 0%nat]", "reflexivity"),
+            *_NAMES[:1],
+        ),
+        mutants=(
+            Mutant(
+                _RECHARGE,
+                "U mu (hist a T) >= (hamacher m mu - eps) * INR T.",
+                "U mu (hist a T) >= hamacher m mu * INR T.",
+                "no eps",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="recharge.greedy_no_regret",
+        proof="Recharge.greedy_no_regret",
+        statement="""forall m mu h j, greedy m mu h -> (j < m)%nat -> Hind mu h j - U mu h <= 0""",
+        covers="no regret against any arm, at any horizon, ties broken anyhow",
+        outside="that greedy is not optimal, and its value on the instance",
+        anchors=(
+            Anchor(
+                "greedy 2 (fun _ => 1/2) [1%nat; 0%nat] /\\ ~ greedy 2 (fun _ => 1/2) [0%nat; 0%nat]",
+                "split; [simpl; split; [intros [|[|j]] Hj; unfold avail; simpl; try lra; lia | "
+                "split; [intros [|[|j]] Hj; unfold avail; simpl; try lra; lia | exact I]] | "
+                "intros [H _]; specialize (H 1%nat ltac:(lia)); unfold avail in H; simpl in H; lra]",
+            ),
+        ),
+        mutants=(
+            Mutant(
+                _RECHARGE,
+                "avail mu t j <= avail mu t a) /\\ greedy",
+                "avail mu t a <= avail mu t j) /\\ greedy",
+                "pull the worst arm",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="recharge.odds_best_memoryless",
+        proof="Memoryless.best_memoryless",
+        statement="""forall m mu p, (0 < m)%nat -> rates m mu ->
+  (forall j, (j < m)%nat -> 0 <= p j) -> sumn m p = 1 ->
+  sumn m (fun j => p j * (odds mu j / (odds mu j + p j))) <= hamacher m mu""",
+        covers="no memoryless router exceeds h",
+        outside="nothing of this inequality",
+        anchors=_NAMES[:1],
+        mutants=(
+            Mutant(
+                "Memoryless.v",
+                "memo_value m mu p <= hamacher m mu.",
+                "memo_value m mu p <= 99/100 * hamacher m mu.",
+                "0.99 times h",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="recharge.odds_best_memoryless",
+        proof="Memoryless.best_memoryless_unique",
+        statement="""forall m mu p, (0 < m)%nat -> rates m mu ->
+  (forall j, (j < m)%nat -> 0 <= p j) -> sumn m p = 1 ->
+  sumn m (fun j => p j * (odds mu j / (odds mu j + p j))) = hamacher m mu ->
+  forall j, (j < m)%nat -> p j = odds mu j / rho m mu""",
+        covers="equality only for the normalized odds",
+        outside="nothing of this implication",
+        anchors=_NAMES[:2],
+        refutations=(
+            """Memoryless.proportional_rates_false : ~ (forall m mu, (0 < m)%nat -> rates m mu ->
+  memo_value m mu (fun j => mu j / sumn m mu) = hamacher m mu)""",
+        ),
+        mutants=(
+            Mutant(
+                "Memoryless.v",
+                "(j : nat) : R := odds mu j / rho m mu.",
+                "(j : nat) : R := mu j / rho m mu.",
+                "rates for odds",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="recharge.odds_best_memoryless",
+        proof="Memoryless.norm_odds_value",
+        statement="""forall m mu, (0 < m)%nat -> rates m mu ->
+  sumn m (fun j => odds mu j / rho m mu * (odds mu j / (odds mu j + odds mu j / rho m mu)))
+  = hamacher m mu""",
+        covers="the normalized odds attain h",
+        outside="nothing of this equation",
+        anchors=_NAMES[:2],
+    ),
+    Theorem(
+        claim="recharge.odds_best_memoryless",
+        proof="Memoryless.geometric_age_value",
+        statement="""forall mu p, 0 < mu < 1 -> 0 < p <= 1 ->
+  infinite_sum (fun k : nat => (p * (1 - p) ^ k) * (1 - (1 - mu) ^ (S k)))
+    ((mu / (1 - mu)) / (mu / (1 - mu) + p))""",
+        covers="the long-run pay of an arm used with probability p: its age is geometric",
+        outside="that the age of such an arm has that law",
+        mutants=(
+            Mutant(
+                "Memoryless.v",
+                "(p * (1 - p) ^ k) * (1 - (1 - mu) ^ (S k))) ((mu",
+                "(p * (1 - p) ^ k) * (1 - (1 - mu) ^ k)) ((mu",
+                "one step less",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="recharge.normalized_odds_tight",
+        proof="Memoryless.normalized_odds_utility",
+        statement="""forall m mu T, (0 < m)%nat -> rates m mu ->
+  hamacher m mu * INR T <= Ex m (norm_odds m mu) T (U mu)
+    <= hamacher m mu * INR T + sumn m (fun j => norm_odds m mu j / mu j)""",
+        covers="the mean utility, for every T, over all sequences",
+        outside="nothing of these bounds",
+        anchors=(*_EXPECTATIONS, *_NAMES[:1]),
+        refutations=(
+            """Memoryless.normalized_odds_exact_false : ~ (forall m mu T, (0 < m)%nat -> rates m mu ->
+  Ex m (norm_odds m mu) T (U mu) = hamacher m mu * INR T)""",
+        ),
+        mutants=(
+            Mutant(
+                "Memoryless.v",
+                "<= hamacher m mu * INR T + sumn m (fun j => norm_odds m mu j / mu j).",
+                "<= hamacher m mu * INR T.",
+                "no constant",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="recharge.normalized_odds_tight",
+        proof="Memoryless.normalized_odds_hindsight",
+        statement="""forall m mu T j, (0 < m)%nat -> rates m mu -> (j < m)%nat ->
+  hamacher m mu * INR T <= Ex m (norm_odds m mu) T (fun h => Hind mu h j)
+    <= hamacher m mu * INR T + / mu j""",
+        covers="the mean hindsight value of each arm, for every T: its expected regret is bounded",
+        outside="the regret against the best arm in hindsight, a maximum inside the expectation",
+        anchors=(*_EXPECTATIONS, *_NAMES[:1]),
+        mutants=(
+            Mutant(
+                "Memoryless.v",
+                "(1 - mu j) * (p j + (1 - p j) * busy mu p j t) end.",
+                "(1 - mu j) * (p j + busy mu p j t) end.",
+                "a busy server that can be used twice",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="recharge.opt_upper_bound",
+        proof="Optimum.opt_upper_bound",
+        statement="""forall m mu h, rates m mu -> arms m h ->
+  U mu h <= INR (length h) * (1 - prodn m (fun j => 1 - mu j)) + INR m""",
+        covers="the bound by the product, for every sequence",
+        outside="nothing of this bound",
+        anchors=(
+            Anchor(
+                f"prodn 3 (fun j => 1 - {_MU} j) = {real(prod(1 - rate for rate in RATES))}",
+                "simpl; lra",
+            ),
+            *_SEQUENCES[:1],
+            *_SEQUENCES[5:6],
+            *_NAMES[2:],
+        ),
+        refutations=(
+            """Optimum.opt_false : ~ (exists K : R, forall h, arms 2 h ->
+  U (fun _ => 1/2) h <= INR (length h) * (1 - prodq 2 (fun _ => 1/2) - 1/100) + K)""",
+        ),
+        mutants=(
+            Mutant(
+                _OPTIMUM,
+                "U mu h <= INR (length h) * (1 - prodq m mu) + INR m.\nProof.",
+                "U mu h <= INR (length h) * (1 - prodq m mu - 1/100) + INR m.\nProof.",
+                "0.01 less per step",
+            ),
+        ),
+        axioms="classic",
+    ),
+    Theorem(
+        claim="recharge.opt_upper_bound",
+        proof="Optimum.prodq_ge_exp_rho",
+        statement="""forall m mu, rates m mu ->
+  exp (- sumn m (fun j => mu j / (1 - mu j))) <= prodn m (fun j => 1 - mu j)""",
+        covers="the bound by the exponential",
+        outside="the two bounds together: OPT is a limit of the left side",
+        mutants=(
+            Mutant(
+                _OPTIMUM,
+                "exp (- rho m mu) <= prodq m mu.\nProof.",
+                "exp (- rho m mu / 2) <= prodq m mu.\nProof.",
+                "half of the odds",
+            ),
+        ),
+        axioms="classic",
+    ),
+    Theorem(
+        claim="recharge.competitive_ratio",
+        proof="Ratio.minimum_characterised",
+        statement="""exists s, 0 < s /\\ exp s = 1 + s + s * s
+  /\\ (forall s', 0 < s' -> exp s' = 1 + s' + s' * s' -> s' = s)
+  /\\ (forall r, 0 < r -> 1 - s / (1 + s) ^ 2 <= r / ((1 + r) * (1 - exp (- r))))
+  /\\ s / ((1 + s) * (1 - exp (- s))) = 1 - s / (1 + s) ^ 2""",
+        covers="the minimum: its place, that it is the only root, and its value",
+        outside="its digits, which the next two have",
+        mutants=(
+            Mutant(
+                _RATIO,
+                "Definition f (r : R) : R := exp r - 1 - r - r * r.",
+                "Definition f (r : R) : R := exp r - 1 - r - r * r / 2.",
+                "another equation for the root",
+            ),
+        ),
+        axioms="classic",
+    ),
+    Theorem(
+        claim="recharge.competitive_ratio",
+        proof="Digits.minimum_enclosed",
+        statement="""exists s, 0 < s /\\ exp s = 1 + s + s * s
+  /\\ 1793282132900760 / 1000000000000000 < s < 1793282132900762 / 1000000000000000
+  /\\ (forall r, 0 < r -> 1 - s / (1 + s) ^ 2 <= r / ((1 + r) * (1 - exp (- r))))
+  /\\ s / ((1 + s) * (1 - exp (- s))) = 1 - s / (1 + s) ^ 2
+  /\\ 77016349200449 / 100000000000000 < 1 - s / (1 + s) ^ 2 < 77016349200450 / 100000000000000""",
+        covers="fourteen digits of the constant and of its root",
+        outside="nothing of these digits",
+        refutations=(
+            """Digits.not_77016349200450 : exists r, 0 < r /\\
+  r / ((1 + r) * (1 - exp (- r))) < 77016349200450 / 100000000000000""",
+            "Digits.not_7702 : exists r, 0 < r /\\ r / ((1 + r) * (1 - exp (- r))) < 7702 / 10000",
+        ),
+        mutants=(
+            Mutant(
+                "Digits.v",
+                "/\\ 77016349200449 / 100000000000000 < 1 - s",
+                "/\\ 77016349200450 / 100000000000000 < 1 - s",
+                "the last digit",
+            ),
+        ),
+        axioms="classic and 63-bit integers",
+    ),
+    Theorem(
+        claim="recharge.competitive_ratio",
+        proof="Competitive.competitive_strict",
+        statement="""forall m mu a b, (0 < m)%nat -> rates m mu -> arms m a -> arms m b ->
+  length a = length b ->
+  U mu a >= 7701634 / 10000000 * (U mu b - INR m) - hamacher m mu * regret m mu a""",
+        covers="a learner's sequence against any other of the same length, with 0.7701634",
+        outside="nothing of this bound on a path",
+        anchors=_LOWER,
+        mutants=(
+            Mutant(
+                "Competitive.v",
+                "U mu a >= 7701634 / 10000000 * (U mu b - INR m)",
+                "U mu a >= 7702000 / 10000000 * (U mu b - INR m)",
+                "0.7702",
+            ),
+        ),
+        axioms="classic",
+    ),
+    Theorem(
+        claim="recharge.competitive_ratio",
+        proof="Competitive.competitive_limit",
+        statement="""forall s m mu a b, 0 < s -> exp s = 1 + s + s * s -> (0 < m)%nat -> rates m mu ->
+  (forall t, (a t < m)%nat) -> (forall t, (b t < m)%nat) ->
+  (forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat -> regret m mu (hist a T) <= eps * INR T) ->
+  forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
+    U mu (hist a T) >= (1 - s / (1 + s) ^ 2) * U mu (hist b T) - eps * INR T""",
+        covers="the limit on a path with no regret, with the constant itself, against any schedule",
+        outside="the limit in expectation, which divides the bound in the mean by T",
+        anchors=_NAMES[:1],
+        mutants=(
+            Mutant(
+                "Competitive.v",
+                "(1 - s / (1 + s) ^ 2) * U mu (hist b T) - eps * INR T.",
+                "(1 - s / (1 + s) ^ 2) * U mu (hist b T).",
+                "no eps",
+            ),
+        ),
+        axioms="classic",
+    ),
+    Theorem(
+        claim="recharge.competitive_ratio",
+        proof="Ratio.price_of_learning",
+        statement="""forall r, 0 < r -> / (r / ((1 + r) * (1 - exp (- r)))) <= 1298426 / 1000000""",
+        covers="the price of learning is at most 1.298426",
+        outside="nothing of this inequality",
+        refutations=(
+            """Competitive.price_129_false : forall T : nat,
+  let EU := Ex 50 (norm_odds 50 mu50) T (U mu50) in
+  (forall j, (j < 50)%nat -> Ex 50 (norm_odds 50 mu50) T (fun h => Hind mu50 h j) - EU <= 259 / 9)
+  /\\ U mu50 (hist (round_robin 50) T) - 129 / 100 * EU >= INR T / 20000 - 38""",
+        ),
+        mutants=(
+            Mutant(
+                _RATIO,
+                "/ g r <= 1298426 / 1000000.",
+                "/ g r <= 1298425 / 1000000.",
+                "the last digit",
+            ),
+        ),
+        axioms="classic",
+    ),
+    Theorem(
+        claim="recharge.competitive_ratio_m",
+        proof="Optimum.prodq_amgm",
+        statement="""forall m mu, (0 < m)%nat -> rates m mu ->
+  (/ (1 + rho m mu / INR m)) ^ m <= prodn m (fun j => 1 - mu j)""",
+        covers="the product against that of m identical arms of the same total odds",
+        outside="the minimum over the odds for m > 2, its digits and its trend",
+        anchors=_NAMES[1:2],
+        mutants=(
+            Mutant(
+                _OPTIMUM,
+                "(/ (1 + rho m mu / INR m)) ^ m <= prodq m mu.",
+                "(/ (1 + rho m mu / (2 * INR m))) ^ m <= prodq m mu.",
+                "half of the odds",
+            ),
+        ),
+        axioms="classic",
+    ),
+    Theorem(
+        claim="recharge.competitive_ratio_m",
+        proof="Optimum.ratio_two",
+        statement="""forall r, 0 < r -> 8 / 9 * (1 - (/ (1 + r / 2)) ^ 2) <= r / (1 + r)""",
+        covers="the constant 8/9 of two arms",
+        outside="that it is attained, at total odds 2",
+        anchors=(Anchor("8 / 9 * (1 - (/ (1 + 2 / 2)) ^ 2) = 2 / (1 + 2)", "lra"),),
+        mutants=(
+            Mutant(
+                _OPTIMUM,
+                "0 < r -> 8 / 9 * (1 - (/ (1 + r / 2)) ^ 2) <= r / (1 + r).",
+                "0 < r -> 9 / 10 * (1 - (/ (1 + r / 2)) ^ 2) <= r / (1 + r).",
+                "0.9",
+            ),
+        ),
+    ),
+)
