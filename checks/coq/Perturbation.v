@@ -4,7 +4,7 @@
     at rate [mu s].  No more than [N] are ever present.  Everything is for any N and any sum-policy. *)
 
 From Coq Require Import Reals Lra Lia Arith.
-From Book Require Import Sums.
+From Book Require Export Sums.
 Open Scope R_scope.
 
 (** ** Definitions *)
