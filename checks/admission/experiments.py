@@ -457,7 +457,9 @@ def three_learners(runs, gain: str, plain: str, bandit: str) -> Finding:
         found += [
             _less(ours, published, 1 / float(gain), modules, 1e-7, f"UCRL-MT, T = {step}"),
             _less(arms, published, 1 / float(plain), modules, 1e-7, f"the bandit, T = {step}"),
-            _less(arms, ours, float(bandit), modules, 1e-7, f"the bandit beside UCRL-MT, T = {step}"),
+            _less(
+                arms, ours, float(bandit), modules, 1e-7, f"the bandit beside UCRL-MT, T = {step}"
+            ),
         ]
     return combine(found)
 
