@@ -214,7 +214,7 @@ THEOREMS = (
         statement=f"""{_ORDERED}
   ldep u r = dep J p u (A ++ x :: B) -> ({_PSI} = -1 \\/ {_PSI} = 0)%Z""",
         covers="item 2 after equal departures: psi is -1 or 0 at every later time",
-        outside="that psi is 0 after (0, 0); the counts of item 4; many decisions (item 5)",
+        outside="the counts of item 4; many decisions (item 5)",
         anchors=(*_AUTOMATON[1:], _LEARNER),
         refutations=(
             """Coupling.psi_minus_one : exists u r es, let l := [0; 1]%nat in
@@ -230,6 +230,17 @@ THEOREMS = (
                 "a job leaves if the uniform is large",
             ),
         ),
+    ),
+    Theorem(
+        claim="contextual.coupling_automaton",
+        proof="Coupling.coupling_neither",
+        statement="""forall (J : Type) (gtb : J -> J -> bool) (p : J -> R) A x B u r o es,
+  ldep u r = false -> dep J p u (A ++ x :: B) = false ->
+  psi J (run J gtb p es (arrive J gtb o (learner J u r A x B)))
+        (run J gtb p es (arrive J gtb o (serve J p u (A ++ x :: B)))) = 0%Z""",
+        covers="item 2 after (0, 0): psi is 0 at every later time",
+        outside="nothing of this statement",
+        anchors=(*_AUTOMATON[1:], _LEARNER),
     ),
     Theorem(
         claim="contextual.coupling_automaton",

@@ -289,6 +289,20 @@ Proof.
   - rewrite (psi_class c'); auto. destruct Hc' as [ -> |[ -> | -> ]]; auto.
 Qed.
 
+(** Both fail: the queues are the same for ever. *)
+Theorem coupling_neither : forall A x B u r o es,
+  ldep u r = false -> dep u (A ++ x :: B) = false ->
+  psi (run es (arrive o (learner u r A x B))) (run es (arrive o (serve u (A ++ x :: B)))) = 0%Z.
+Proof.
+  intros A x B u r o es E1 E2.
+  assert (L : learner u r A x B = A ++ x :: B)
+    by (unfold learner, ldep in *; destruct (Rle_dec u r); [discriminate|reflexivity]).
+  assert (O : serve u (A ++ x :: B) = A ++ x :: B).
+  { destruct (A ++ x :: B) as [|c l]; simpl in *; [reflexivity|].
+    destruct (Rle_dec u (p c)); [discriminate|reflexivity]. }
+  rewrite L, O. unfold psi. lia.
+Qed.
+
 (** Only the other queue serves: psi is 0 or 1 for ever.  Proof: the classes S0, S1p are closed. *)
 Theorem coupling_disagree : forall A x B u r o es,
   sorted (A ++ x :: B) -> r <= p x ->
