@@ -8,13 +8,13 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
 
-.PHONY: help book test setup notebooks-check chapter lint ledger pytest browser benchmark clean
+.PHONY: help book test setup notebooks-check chapter lint ledger kernel pytest browser benchmark clean
 
 help:
 	@echo "make book                  render the book into _build/html"
-	@echo "make test                  style, ledger, tests, and every notebook executed and compared"
+	@echo "make test                  style, ledger, Coq if it is there, tests, every notebook compared"
 	@echo "make chapter NAME=topic/x  execute book/topic/x.md and store the notebook"
-	@echo "also: setup, notebooks-check, lint, ledger [EFFORT=full], pytest, browser, benchmark, clean"
+	@echo "also: setup, notebooks-check, lint, ledger [EFFORT=full], kernel, pytest, browser, benchmark, clean"
 
 # From clean, because Sphinx forgets the warnings of pages that it does not read again.
 book: notebooks-check
@@ -25,7 +25,7 @@ book: notebooks-check
 
 # Each step runs even if one before it failed; pytest comes last, so that its summary is in sight.
 test: setup
-	@failed=; for step in lint ledger pytest; do \
+	@failed=; for step in lint ledger kernel pytest; do \
 	  $(MAKE) --no-print-directory $$step || failed="$$failed $$step"; \
 	done; test -z "$$failed" || { echo "make test: failed:$$failed" >&2; exit 1; }
 
@@ -55,6 +55,10 @@ lint: setup
 
 ledger: setup
 	$(PY) -m checks diff --effort $(EFFORT)
+
+# Proofs checked by Coq from their sources; without Coq it says so, and fails if COQ_REQUIRED=1.
+kernel: setup
+	$(PY) -m checks kernel
 
 pytest: setup
 	$(PY) -m pytest

@@ -182,8 +182,8 @@ def test_the_commands_are_those_of_make_test(copies, result):
         assert re.search(
             rf"^{step}:.*\n\t\$\(PY\) {re.escape(' '.join(command[1:]))}\b", rules, re.MULTILINE
         ), step
-    # The notebooks are checked as a test of their own, and lint, ledger and pytest all run.
-    assert re.search(r"^test:.*\n.*for step in lint ledger pytest;", rules, re.MULTILINE)
+    # The notebooks are checked as a test of their own, and lint, ledger, kernel and pytest all run.
+    assert re.search(r"^test:.*\n.*for step in lint ledger kernel pytest;", rules, re.MULTILINE)
     assert "chapters.check()" in (chapters.ROOT / "tests" / "test_book.py").read_text()
 
 
