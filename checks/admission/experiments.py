@@ -175,8 +175,15 @@ def _less(
     bad = unfit(samples, source, name) or unfit(others, source, name)
     if bad:
         return bad
+    return at_most(mean_normal(samples - factor * others, alpha), 0.0, name, digits=1)
+
+
+def _compared(
+    samples: NDArray, others: NDArray, factor: float, source: Evidence, alpha: float, name: str
+) -> Finding:
+    """`_less`, with what is subtracted in the name of the value."""
     told = f"{name}, less {factor:.3g} times the other regret"
-    return at_most(mean_normal(samples - factor * others, alpha), 0.0, told, digits=1)
+    return _less(samples, others, factor, source, alpha, told)
 
 
 def _mostly(counts: NDArray, happens: bool, alpha: float, name: str) -> Finding:
@@ -455,9 +462,9 @@ def three_learners(runs, gain: str, plain: str, bandit: str) -> Finding:
             _at(runs, key, step) for key in (f"ucrl_m_{PUBLISHED_MODULES}", "bandit", "ucrl_mt")
         )
         found += [
-            _less(ours, published, 1 / float(gain), modules, 1e-7, f"UCRL-MT, T = {step}"),
-            _less(arms, published, 1 / float(plain), modules, 1e-7, f"the bandit, T = {step}"),
-            _less(
+            _compared(ours, published, 1 / float(gain), modules, 1e-7, f"UCRL-MT, T = {step}"),
+            _compared(arms, published, 1 / float(plain), modules, 1e-7, f"the bandit, T = {step}"),
+            _compared(
                 arms, ours, float(bandit), modules, 1e-7, f"the bandit beside UCRL-MT, T = {step}"
             ),
         ]
@@ -628,7 +635,7 @@ def other_learners(runs, arms: str, close: str, unknown: str, published: str) ->
 
     def compared(first: str, second: str, factor: float, name: str) -> Finding:
         one, other = (runs[key][:, 0] for key in (first, second))
-        return _less(one, other, factor, certified, 1e-7, name)
+        return _compared(one, other, factor, certified, 1e-7, name)
 
     return combine(
         [
