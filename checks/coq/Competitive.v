@@ -8,8 +8,8 @@ From Book Require Export Recharge Optimum Memoryless Ratio.
 Import ListNotations.
 Open Scope R_scope.
 
-(** [a] is the learner's sequence, [b] any sequence of the same length, [c] at most the minimum of g.
-    Proof: U(a) >= h (T - regret), U(b) <= T (1 - exp(-rho)) + m, and h >= c (1 - exp(-rho)). *)
+(** [a] is the learner's sequence, [b] any sequence of the same length, [c] at most the minimum of
+    g. Proof: U(a) >= h (T - regret), U(b) <= T (1 - exp(-rho)) + m, and h >= c (1 - exp(-rho)). *)
 Theorem competitive_pathwise : forall m mu a b, (0 < m)%nat -> rates m mu -> arms m a -> arms m b ->
   length a = length b ->
   forall c, 0 <= c -> (forall r, 0 < r -> c <= g r) ->
@@ -38,8 +38,9 @@ Theorem competitive_strict : forall m mu a b, (0 < m)%nat -> rates m mu -> arms 
   U mu a >= 7701634 / 10000000 * (U mu b - INR m) - hamacher m mu * regret m mu a.
 Proof. intros. apply competitive_pathwise; auto; [lra|]. apply ratio_lower. Qed.
 
-(** In the limit, with the constant itself: c = 1 - s/(1+s)^2 at the root s.  If the regret of [a] is
-    eventually at most eps T, for every eps > 0, then U(a) is eventually at least c U(b) - eps T. *)
+(** In the limit, with the constant itself: c = 1 - s/(1+s)^2 at the root s.  If the regret of [a]
+    is eventually at most eps T, for every eps > 0, then U(a) is eventually at least c U(b) - eps
+    T. *)
 Theorem competitive_limit : forall s m mu a b, 0 < s -> exp s = 1 + s + s * s -> (0 < m)%nat -> rates m mu ->
   (forall t, (a t < m)%nat) -> (forall t, (b t < m)%nat) ->
   (forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat -> regret m mu (hist a T) <= eps * INR T) ->
@@ -80,7 +81,8 @@ Qed.
 
 (** ** 1.29 is too small a price
 
-    Round robin on m identical servers earns at least T (1 - q^m): each server is used every m steps. *)
+    Round robin on m identical servers earns at least T (1 - q^m): each server is used every m
+    steps. *)
 Lemma age_hist a T j d : age (hist a T) j = Some d -> (1 <= d <= T)%nat /\ a (T - d)%nat = j.
 Proof.
   revert d. induction T as [|T IH]; intros d; simpl; [discriminate|].
@@ -127,8 +129,8 @@ Proof. unfold hamacher. rewrite mu50_rho. field. Qed.
 Lemma mu50_exact : 129015 / 100000 * (9 / 14) < 1 - (1 - 9 / 259) ^ 50 < 129016 / 100000 * (9 / 14).
 Proof. replace (1 - 9 / 259) with (250 / 259) by field. simpl. lra. Qed.
 
-(** A learner with bounded expected regret against every fixed arm (the uniform one, which is the normalized
-    odds), and a schedule that leaves 1.29 times its utility behind, linearly in T. *)
+(** A learner with bounded expected regret against every fixed arm (the uniform one, which is the
+    normalized odds), and a schedule that leaves 1.29 times its utility behind, linearly in T. *)
 Theorem price_129_false : forall T : nat,
   let EU := Ex 50 (norm_odds 50 mu50) T (U mu50) in
   (forall j, (j < 50)%nat ->

@@ -1,14 +1,15 @@
 (** * Two queues that differ by one decision: contextual.coupling_automaton
 
-    Jobs are of any type with a strict total order "served first", and a waiting set is its decreasing list:
-    any finite set of jobs, any arrivals, any horizon. *)
+    Jobs are of any type with a strict total order "served first", and a waiting set is its
+    decreasing list: any finite set of jobs, any arrivals, any horizon. *)
 
 From Coq Require Import Reals Lra Lia List ZArith Sorted.
 Import ListNotations.
 Open Scope R_scope.
 
 Section Coupling.
-(** [gtb x y]: x is served before y; [p x]: the best success rate of job x, monotone in that order. *)
+(** [gtb x y]: x is served before y; [p x]: the best success rate of job x, monotone in that order.
+    *)
 Variable J : Type.
 Variable gtb : J -> J -> bool.
 Variable p : J -> R.
@@ -30,8 +31,8 @@ Definition arrive (o : option J) (l : list J) : list J :=
 
 (** ** The five classes in which two waiting sets may differ
 
-    S0: equal.  S1p, S1m: the first, the second has one job x more.  S2p: the first has x where the second
-    has y, and x goes before y.  S2m: the same with the roles exchanged. *)
+    S0: equal.  S1p, S1m: the first, the second has one job x more.  S2p: the first has x where the
+    second has y, and x goes before y.  S2m: the same with the roles exchanged. *)
 Inductive cls := S0 | S1p | S1m | S2p | S2m.
 Inductive In_cls : cls -> list J -> list J -> Prop :=
 | c0  : forall l, In_cls S0 l l
@@ -40,7 +41,8 @@ Inductive In_cls : cls -> list J -> list J -> Prop :=
 | c2p : forall A x B y C, x >> y -> In_cls S2p (A ++ x :: B ++ C) (A ++ B ++ y :: C)
 | c2m : forall A x B y C, y >> x -> In_cls S2m (A ++ B ++ x :: C) (A ++ y :: B ++ C).
 
-(** The published table: class, departures (D+, D-), next class.  All that is not listed is impossible. *)
+(** The published table: class, departures (D+, D-), next class.  All that is not listed is
+    impossible. *)
 Definition table (c : cls) (dp dm : bool) (c' : cls) : Prop :=
   match c, dp, dm with
   | S0, false, false | S0, true, true => c' = S0
@@ -57,8 +59,8 @@ Definition table (c : cls) (dp dm : bool) (c' : cls) : Prop :=
   | _, _, _ => False
   end.
 
-(** One round with a common uniform follows the table.  Proof: look at the two first jobs; only there can
-    the departures differ. *)
+(** One round with a common uniform follows the table.  Proof: look at the two first jobs; only
+    there can the departures differ. *)
 Lemma head_ge x l y : sorted (x :: l) -> In y l -> p y <= p x.
 Proof. intros H Hy. inversion H as [|? ? H1 H2]; subst. rewrite Forall_forall in H2. apply mono; auto. Qed.
 
@@ -129,7 +131,8 @@ Proof.
       * reflexivity.
 Qed.
 
-(** A common arrival keeps the class.  Proof: insert it into both lists; the pieces stay in place. *)
+(** A common arrival keeps the class.  Proof: insert it into both lists; the pieces stay in place.
+    *)
 Lemma insert_In a l y : In y (insert a l) <-> y = a \/ In y l.
 Proof.
   induction l as [|x t IH]; simpl; [intuition|].
@@ -242,8 +245,8 @@ Qed.
 
 (** ** The switching round
 
-    The learner tries a waiting job x at any rate r <= p x, the other queue its first job, with the same
-    uniform.  psi is the difference of the lengths from then on. *)
+    The learner tries a waiting job x at any rate r <= p x, the other queue its first job, with the
+    same uniform.  psi is the difference of the lengths from then on. *)
 Definition psi (lp lm : list J) : Z := (Z.of_nat (length lp) - Z.of_nat (length lm))%Z.
 Lemma psi_class c lp lm : In_cls c lp lm ->
   psi lp lm = match c with S0 => 0 | S1p => 1 | S1m => -1 | S2p => 0 | S2m => 0 end%Z.
@@ -253,7 +256,8 @@ Definition learner (u r : R) (A : list J) (x : J) (B : list J) : list J :=
   if Rle_dec u r then A ++ B else A ++ x :: B.
 Definition ldep (u r : R) : bool := if Rle_dec u r then true else false.
 
-(** Both serve or both fail: psi is -1 or 0 for ever.  Proof: the classes S0, S2p, S1m are closed. *)
+(** Both serve or both fail: psi is -1 or 0 for ever.  Proof: the classes S0, S2p, S1m are closed.
+    *)
 Theorem coupling_agree : forall A x B u r o es,
   sorted (A ++ x :: B) -> r <= p x ->
   let lp := arrive o (learner u r A x B) in
@@ -345,7 +349,8 @@ Definition p2 (x : nat) : R := match x with O => 1 | _ => 1/2 end.
 Theorem psi_minus_one : exists u r es,
   let l := [0; 1]%nat in
   ldep u r = true /\ dep nat p2 u l = true /\
-  psi nat (run nat gt2 p2 es (learner nat u r [0%nat] 1%nat [])) (run nat gt2 p2 es (serve nat p2 u l)) = (-1)%Z.
+  psi nat (run nat gt2 p2 es (learner nat u r [0%nat] 1%nat []))
+          (run nat gt2 p2 es (serve nat p2 u l)) = (-1)%Z.
 Proof.
   exists (1/4), (1/2), [(3/4, None)]. simpl. unfold ldep, dep, learner, serve, round, arrive, p2. simpl.
   destruct (Rle_dec (1/4) (1/2)); [|lra]. destruct (Rle_dec (1/4) 1); [|lra].

@@ -1,6 +1,7 @@
 (** * Fourteen digits of the competitive constant, and what is refuted by numbers
 
-    recharge.competitive_ratio.  The only file that uses the interval tactic, hence 63-bit integers. *)
+    recharge.competitive_ratio.  The only file that uses the interval tactic, hence 63-bit
+    integers. *)
 
 From Coq Require Import Reals Lra Lia Psatz.
 From Coquelicot Require Import Coquelicot.

@@ -1,7 +1,7 @@
 (** * The exponential function between rationals
 
-    Taylor polynomials enclose exp, and so the root of exp s = 1 + s + s^2, without an interval tactic: the
-    constant 0.7701634 rests on no machine integers. *)
+    Taylor polynomials enclose exp, and so the root of exp s = 1 + s + s^2, without an interval
+    tactic: the constant 0.7701634 rests on no machine integers. *)
 
 From Coq Require Import Reals Lra Lia Psatz.
 From Coquelicot Require Import Coquelicot.
@@ -88,7 +88,8 @@ Proof.
       lra.
 Qed.
 
-(** The signs of exp s - 1 - s - s^2 at two points with eight digits, by the polynomial of degree 16. *)
+(** The signs of exp s - 1 - s - s^2 at two points with eight digits, by the polynomial of degree
+    16. *)
 Definition lo8 := 17932821 / 10000000.
 Definition hi8 := 17932822 / 10000000.
 Lemma f_lo8 : exp lo8 - 1 - lo8 - lo8 * lo8 < 0.

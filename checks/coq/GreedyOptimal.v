@@ -1,8 +1,8 @@
 (** * Serving the largest rate first: contextual.greedy_is_optimal and its companions
 
-    Also contextual.path_likelihood, one_step_loss, survival.  Jobs are numbered 0, 1, ... from the best rate
-    down; a set of jobs is a list of booleans.  Arrivals are a table, so any arrivals that do not depend on
-    the services. *)
+    Also contextual.path_likelihood, one_step_loss, survival.  Jobs are numbered 0, 1, ... from the
+    best rate down; a set of jobs is a list of booleans.  Arrivals are a table, so any arrivals
+    that do not depend on the services. *)
 
 From Coq Require Import Reals Lra Psatz List Arith Lia Bool.
 Import ListNotations.
@@ -59,9 +59,10 @@ Hypothesis rmono : forall p q, (p <= q)%nat -> r q <= r p.
 Variable avail : nat -> nat -> bool.
 Hypothesis amono : forall t p, avail t p = true -> avail (S t) p = true.
 
-(** The next job of the greedy policy, and its value: [V n t Phi s] is the mean of Phi(path of the queue
-    length) over n more rounds, from the jobs s in round t.  The size of s counts jobs that are still to come; how many is known, so that
-    a function of the sizes is a function of the lengths. *)
+(** The next job of the greedy policy, and its value: [V n t Phi s] is the mean of Phi(path of the
+    queue length) over n more rounds, from the jobs s in round t.  The size of s counts jobs that
+    are still to come; how many is known, so that a function of the sizes is a function of the
+    lengths. *)
 Definition top t s := topf (avail t) s.
 Definition fn := list nat -> R.
 
@@ -98,7 +99,8 @@ Proof. intros t s i [A B]; split; auto. Qed.
 Lemma here_clr : forall t s i k, i <> k -> here t s i -> here t (clr k s) i.
 Proof. intros t s i k N [A B]; split; auto. rewrite get_clr_neq; auto. Qed.
 Lemma top_cases : forall t s i j, (i < j)%nat -> here t s i -> here t s j ->
-  (exists k, (k < i)%nat /\ here t s k /\ top t s = Some k /\ top t (clr i s) = Some k /\ top t (clr j s) = Some k)
+  (exists k, (k < i)%nat /\ here t s k /\ top t s = Some k
+    /\ top t (clr i s) = Some k /\ top t (clr j s) = Some k)
   \/ (top t s = Some i /\ top t (clr j s) = Some i /\
       exists k, (i < k <= j)%nat /\ here t (clr i s) k /\ top t (clr i s) = Some k).
 Proof. intros t s i j L [Gi Ai] [Gj Aj].
@@ -123,9 +125,11 @@ Proof. intros t s i j L [Gi Ai] [Gj Aj].
 
 (** ** contextual.path_likelihood
 
-    For every Phi >= 0: the path without the better job i, weighted by r i, is at least as likely as the path
-    without j, weighted by r j.  Induction on the rounds; if i is served first, compare with the next job. *)
-Theorem path_likelihood : forall n t Phi s i j, (forall g, 0 <= Phi g) -> (i < j)%nat -> here t s i -> here t s j ->
+    For every Phi >= 0: the path without the better job i, weighted by r i, is at least as likely
+    as the path without j, weighted by r j.  Induction on the rounds; if i is served first, compare
+    with the next job. *)
+Theorem path_likelihood : forall n t Phi s i j, (forall g, 0 <= Phi g) -> (i < j)%nat ->
+  here t s i -> here t s j ->
   r j * V n t Phi (clr j s) <= r i * V n t Phi (clr i s).
 Proof. induction n; intros t Phi s i j P L Hi Hj; pose proof (rmono i j ltac:(lia)) as Rij;
   assert (C: card (clr i s) = card (clr j s)) by
@@ -153,8 +157,9 @@ Proof. induction n; intros t Phi s i j P L Hi Hj; pose proof (rmono i j ltac:(li
 
 (** ** contextual.greedy_is_optimal
 
-    For every nondecreasing Phi of the path: a job fewer is less, and removing the better job, weighted by
-    its rate, gains more.  Induction on the rounds, with one identity in each of two cases. *)
+    For every nondecreasing Phi of the path: a job fewer is less, and removing the better job,
+    weighted by its rate, gains more.  Induction on the rounds, with one identity in each of two
+    cases. *)
 Definition mono (Phi:fn) := forall g g', Forall2 le g g' -> Phi g <= Phi g'.
 Lemma F2refl : forall g, Forall2 le g g.
 Proof. induction g; constructor; auto. Qed.
@@ -226,8 +231,8 @@ Proof. induction n; intros t Phi s M.
           apply J2; [lia|apply here_S; auto|apply here_S; apply here_clr; auto; lia]. }
         rewrite (clr_comm s i j). nra. Qed.
 
-(** Every value that a policy can reach: it may idle, serve any job here with any p up to its best rate,
-    continue as it likes after success and after failure, and mix. *)
+(** Every value that a policy can reach: it may idle, serve any job here with any p up to its best
+    rate, continue as it likes after success and after failure, and mix. *)
 Inductive ach : nat -> nat -> fn -> list bool -> R -> Prop :=
 | a_end : forall t Phi s, ach O t Phi s (Phi [card s])
 | a_idle : forall n t Phi s v, ach n (S t) (fun g => Phi (card s :: g)) s v -> ach (S n) t Phi s v
@@ -267,8 +272,8 @@ Proof. intros n t Phi s v M H. induction H.
 
 (** ** contextual.one_step_loss
 
-    [W]: the mean length at the end.  A round with job j at rate p in place of the first job k costs between
-    (1 - r_0)^n (r k - p) and r k - p. *)
+    [W]: the mean length at the end.  A round with job j at rate p in place of the first job k
+    costs between (1 - r_0)^n (r k - p) and r k - p. *)
 Fixpoint W (n t:nat) (s:list bool) : R :=
   match n with
   | O => INR (card s)
@@ -385,7 +390,8 @@ Proof. induction n; intros t s i j L Hi Hj.
       assert ((1 - r k) * W n (S t) (clr j s) <= (1 - r k) * W n (S t) (clr i s)) by (apply Rmult_le_compat_l; lra).
       nra. Qed.
 
-(** The sharper upper bound: the error r k - p times what is left of one job at the end, in [0, 1]. *)
+(** The sharper upper bound: the error r k - p times what is left of one job at the end, in [0, 1].
+    *)
 Theorem one_step_product : forall n t s j k p, here t s j -> top t s = Some k -> 0 <= p <= r j ->
   (p * W n (S t) (clr j s) + (1 - p) * W n (S t) s) - W (S n) t s
     <= (r k - p) * (W n (S t) s - W n (S t) (clr k s)) /\

@@ -10,8 +10,8 @@ Open Scope R_scope.
 
 (** ** recharge.odds_best_memoryless
 
-    The age of arm j is geometric, P(d = k+1) = p (1-p)^k, so that a pull of j pays rho / (rho + p) in the
-    mean, rho being the odds of j.  Proof: two geometric series. *)
+    The age of arm j is geometric, P(d = k+1) = p (1-p)^k, so that a pull of j pays rho / (rho + p)
+    in the mean, rho being the odds of j.  Proof: two geometric series. *)
 Theorem geometric_age_value : forall mu p, 0 < mu < 1 -> 0 < p <= 1 ->
   infinite_sum (fun k : nat => (p * (1 - p) ^ k) * (1 - (1 - mu) ^ (S k))) ((mu / (1 - mu)) / (mu / (1 - mu) + p)).
 Proof.
@@ -37,7 +37,8 @@ Qed.
 Definition memo_value (m : nat) (mu p : nat -> R) : R :=
   sumn m (fun j => p j * (odds mu j / (odds mu j + p j))).
 
-(** It is at most h.  Proof: the tangent line at p = t rho, t = 1/(sum of the odds), lies above each term. *)
+(** It is at most h.  Proof: the tangent line at p = t rho, t = 1/(sum of the odds), lies above
+    each term. *)
 Theorem best_memoryless : forall m mu p, (0 < m)%nat -> rates m mu ->
   (forall j, (j < m)%nat -> 0 <= p j) -> sumn m p = 1 ->
   memo_value m mu p <= hamacher m mu.
@@ -70,7 +71,8 @@ Proof.
     repeat split; try lra. assert (0 < odds mu j * rho m mu) by (apply Rmult_lt_0_compat; lra). lra.
 Qed.
 
-(** No other router does.  Proof: the gap to the tangent is a square, (p - t rho)^2 over a positive number. *)
+(** No other router does.  Proof: the gap to the tangent is a square, (p - t rho)^2 over a positive
+    number. *)
 Theorem best_memoryless_unique : forall m mu p, (0 < m)%nat -> rates m mu ->
   (forall j, (j < m)%nat -> 0 <= p j) -> sumn m p = 1 ->
   memo_value m mu p = hamacher m mu -> forall j, (j < m)%nat -> p j = norm_odds m mu j.

@@ -4,8 +4,8 @@ From Coq Require Import Reals Lra Lia Arith.
 From Book Require Export Optimum.
 Open Scope R_scope.
 
-(** If d decreases and d(k tm) <= 2^-k for every k, then d(t) <= 2 exp(-(t/tm) ln 2): W = sqrt(tm / ln 2).
-    Proof: with k = t / tm rounded down, t/tm <= k + 1. *)
+(** If d decreases and d(k tm) <= 2^-k for every k, then d(t) <= 2 exp(-(t/tm) ln 2): W = sqrt(tm /
+    ln 2). Proof: with k = t / tm rounded down, t/tm <= k + 1. *)
 Theorem mixing_rate : forall (d : nat -> R) (tm : nat), (0 < tm)%nat ->
   (forall s t, (s <= t)%nat -> d t <= d s) -> (forall k, d (k * tm)%nat <= (/ 2) ^ k) ->
   forall t, d t <= 2 * exp (- (INR t / INR tm * ln 2)).

@@ -1,6 +1,7 @@
 (** * An open network under a policy that sees the total: admission.norton_sum_policy
 
-    State-dependent service rates, any routing, any admission probability that depends on the total. *)
+    State-dependent service rates, any routing, any admission probability that depends on the
+    total. *)
 
 From Coq Require Import Reals Lra Lia List Arith FunctionalExtensionality.
 From Book Require Export Sums.
@@ -8,9 +9,9 @@ Open Scope R_scope.
 
 (** ** The network
 
-    [Nq] queues; [L i j] routing probabilities, [a] where arrivals enter, [v] the visit ratios; [mu i k] the
-    rate of queue i with k jobs; [lam] the arrival rate, [alpha s] the chance of admission at total s.  A cap
-    S on the total is alpha(S) = 0. *)
+    [Nq] queues; [L i j] routing probabilities, [a] where arrivals enter, [v] the visit ratios; [mu
+    i k] the rate of queue i with k jobs; [lam] the arrival rate, [alpha s] the chance of admission
+    at total s.  A cap S on the total is alpha(S) = 0. *)
 Section Net.
 Variable Nq : nat.
 Variables (L : nat -> nat -> R) (a v : nat -> R) (mu : nat -> nat -> R) (lam : R) (alpha : nat -> R).
@@ -21,7 +22,8 @@ Hypothesis traffic : forall j, (j < Nq)%nat -> v j = a j + sumn Nq (fun i => v i
 
 Definition exitp (i : nat) : R := 1 - sumn Nq (L i).
 
-(** Factor of queue i with k jobs; admission factor; total; unnormalised weight of a state; neighbours. *)
+(** Factor of queue i with k jobs; admission factor; total; unnormalised weight of a state;
+    neighbours. *)
 Fixpoint w (i k : nat) : R := match k with O => 1 | S l => w i l * (v i / mu i (S l)) end.
 Fixpoint adm (s : nat) : R := match s with O => 1 | S l => adm l * (lam * alpha l) end.
 Fixpoint tot (n : nat) (x : nat -> nat) : nat := match n with O => 0 | S k => (tot k x + x k)%nat end.
@@ -40,7 +42,8 @@ Proof.
   - destruct (Nat.ltb_spec i i); [lia|]. destruct (Nat.ltb_spec i (S i)); [lia|lia].
   - destruct (Nat.ltb_spec i n); destruct (Nat.ltb_spec i (S n)); try lia. specialize (LE n H); lia.
 Qed.
-Lemma prodn_upd n x i k : (i < n)%nat -> w i (x i) * prodn n (fun l => w l (upd x i k l)) = w i k * prodn n (fun l => w l (x l)).
+Lemma prodn_upd n x i k : (i < n)%nat ->
+  w i (x i) * prodn n (fun l => w l (upd x i k l)) = w i k * prodn n (fun l => w l (x l)).
 Proof.
   intros Hi.
   assert (OUT : forall p, (p <= i)%nat -> prodn p (fun l => w l (upd x i k l)) = prodn p (fun l => w l (x l))).
@@ -200,8 +203,8 @@ Proof.
   intros s. unfold G. rewrite <- Sum_scal. apply Sum_tot. intros x Hx. unfold nu. rewrite Hx. reflexivity.
 Qed.
 
-(** The mean exit rate with s+1 jobs is G(s)/G(s+1): the flow-equivalent server, in which alpha is absent.
-    Proof: shift each queue by one job and use the traffic equations. *)
+(** The mean exit rate with s+1 jobs is G(s)/G(s+1): the flow-equivalent server, in which alpha is
+    absent. Proof: shift each queue by one job and use the traffic equations. *)
 Theorem norton : forall s,
   Sum Nq (S s) (fun x => weight x * sumn Nq (fun i => mu i (x i) * exitp i)) = G s.
 Proof.
@@ -224,7 +227,8 @@ Proof.
     rewrite <- Rmult_assoc, P. ring.
 Qed.
 
-(** So the law of the total is in balance like that of a birth-death chain with death rate G(s)/G(s+1). *)
+(** So the law of the total is in balance like that of a birth-death chain with death rate
+    G(s)/G(s+1). *)
 Theorem aggregated_balance : forall s, 0 < G (S s) ->
   (adm s * G s) * (lam * alpha s) = (adm (S s) * G (S s)) * (G s / G (S s)).
 Proof. intros s HG. simpl adm. field. lra. Qed.

@@ -1,7 +1,8 @@
 (** * No blind schedule earns more: recharge.opt_upper_bound, recharge.competitive_ratio_m
 
-    A bound for all sequences over m arms.  The idea is a tangent of the exponential: with l = - ln q a pull
-    after d steps pays 1 - exp(-l d), which is at most 1 - y - y L + y l d, where y = exp(-L). *)
+    A bound for all sequences over m arms.  The idea is a tangent of the exponential: with l = - ln
+    q a pull after d steps pays 1 - exp(-l d), which is at most 1 - y - y L + y l d, where y =
+    exp(-L). *)
 
 From Coq Require Import Reals Lra Lia List Arith.
 From Book Require Export Recharge.
@@ -26,8 +27,8 @@ Definition spent (h : list nat) (j : nat) : R :=
 Definition pulled (h : list nat) (j : nat) : R :=
   match age h j with None => 0 | Some _ => 1 end.
 
-(** The certificate, for any L >= 0: induction on the schedule, one tangent for each pull; the gaps of an arm
-    add up to at most T, and each first pull is charged 1. *)
+(** The certificate, for any L >= 0: induction on the schedule, one tangent for each pull; the gaps
+    of an arm add up to at most T, and each first pull is charged 1. *)
 Lemma opt_invariant : forall m mu (L : R) h, rates m mu -> arms m h -> 0 <= L ->
   U mu h <= INR (length h) * (1 - exp (- L) - exp (- L) * L)
             + exp (- L) * sumn m (fun j => - ln (1 - mu j) * spent h j)
@@ -100,9 +101,11 @@ Proof.
   rewrite (prodq_exp m mu Hr). fold L. pose proof (exp_pos (- L)). nra.
 Qed.
 
-(** No additive constant saves the bound with 1 - prod q - 1/100: round robin on two servers of rate 1/2. *)
+(** No additive constant saves the bound with 1 - prod q - 1/100: round robin on two servers of
+    rate 1/2. *)
 Fixpoint alt (n : nat) : list nat := match n with O => [] | S k => 1%nat :: 0%nat :: alt k end.
-Lemma alt_U n : U (fun _ => 1/2) (alt (S n)) = 2 + 3/2 * INR n /\ age (alt (S n)) 0%nat = Some 2%nat /\ age (alt (S n)) 1%nat = Some 1%nat.
+Lemma alt_U n : U (fun _ => 1/2) (alt (S n)) = 2 + 3/2 * INR n
+  /\ age (alt (S n)) 0%nat = Some 2%nat /\ age (alt (S n)) 1%nat = Some 1%nat.
 Proof.
   induction n as [|n (IH1 & IH2 & IH3)].
   - split; [|split; reflexivity]. cbn [alt U]. unfold avail; simpl. lra.
@@ -177,7 +180,8 @@ Proof.
   destruct S as [S|S]; [left; apply exp_increasing; lra|right; rewrite S; reflexivity].
 Qed.
 
-(** Two arms: h is at least 8/9 of the bound.  Proof: the difference is r (r - 2)^2 over a positive number. *)
+(** Two arms: h is at least 8/9 of the bound.  Proof: the difference is r (r - 2)^2 over a positive
+    number. *)
 Theorem ratio_two : forall r, 0 < r -> 8 / 9 * (1 - (/ (1 + r / 2)) ^ 2) <= r / (1 + r).
 Proof.
   intros r Hr. assert (0 < (1 + r) * (2 + r) ^ 2) by (apply Rmult_lt_0_compat; [lra|apply pow_lt; lra]).

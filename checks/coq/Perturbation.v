@@ -1,7 +1,8 @@
 (** * The costs of two models: admission.perturbation_identity
 
-    Jobs arrive at rate [lam] and are admitted with probability [alpha s] when s are present; one leaves
-    at rate [mu s].  No more than [N] are ever present.  Everything is for any N and any sum-policy. *)
+    Jobs arrive at rate [lam] and are admitted with probability [alpha s] when s are present; one
+    leaves at rate [mu s].  No more than [N] are ever present.  Everything is for any N and any
+    sum-policy. *)
 
 From Coq Require Import Reals Lra Lia Arith.
 From Book Require Export Sums.
@@ -22,7 +23,8 @@ Definition law (N : nat) (lam : R) (mu alpha : nat -> R) (s : nat) : R :=
 (** Holding [g] for each job and unit of time, [Rj] for each job rejected. *)
 Definition cost (lam g Rj : R) (alpha : nat -> R) (s : nat) : R := g * INR s + lam * Rj * (1 - alpha s).
 Definition mean (N : nat) (nu c : nat -> R) : R := sumn (S N) (fun s => nu s * c s).
-(** The increments [d] of the bias, d(s) = h(s) - h(s-1), solve the equation of the mean cost [x]. *)
+(** The increments [d] of the bias, d(s) = h(s) - h(s-1), solve the equation of the mean cost [x].
+    *)
 Definition increments (N : nat) (lam : R) (mu alpha c : nat -> R) (x : R) (d : nat -> R) : Prop :=
   forall s, (s <= N)%nat -> x = c s + lam * alpha s * d (S s) - mu s * d s.
 (** P(X >= s), and the part of the mean cost that comes from there. *)
@@ -87,7 +89,8 @@ Proof. intros e. rewrite partial_sum by lia. destruct ok as (_ & _ & _ & _ & HN)
 
 (** ** Increments: there are some, they are unique, and only for the mean cost *)
 
-(** Downwards from the top: the equation in state s gives d(s) from d(s+1). [down c x k] is d(N + 1 - k). *)
+(** Downwards from the top: the equation in state s gives d(s) from d(s+1). [down c x k] is d(N + 1
+    - k). *)
 Fixpoint down (c : nat -> R) (x : R) (k : nat) : R :=
   match k with
   | O => 0
@@ -138,7 +141,8 @@ Qed.
 
 (** ** Item 1: increments are covariances
 
-    Multiply the equation in state j by nu(j) and add up over j >= s: flows cancel except mu(s) nu(s) d(s). *)
+    Multiply the equation in state j by nu(j) and add up over j >= s: flows cancel except mu(s)
+    nu(s) d(s). *)
 Lemma tail_step f s : (s <= N)%nat -> upper_part N nu f s = nu s * f s + upper_part N nu f (S s).
 Proof.
   intros Hs. unfold upper_part. rewrite <- (sumn_ind (S N) s (nu s * f s)) by lia. rewrite <- sumn_plus.
@@ -221,7 +225,8 @@ End One.
 
 (** ** Item 2: the difference of two models, exactly
 
-    Take the mean of the second model's equation under the law of the first; add 0 = [stationary_mean]. *)
+    Take the mean of the second model's equation under the law of the first; add 0 =
+    [stationary_mean]. *)
 Theorem perturbation_identity : forall N lam lam' mu mu' alpha g Rj e,
   model N lam mu alpha -> model N lam' mu' alpha ->
   let nu := law N lam mu alpha in
@@ -317,7 +322,8 @@ Qed.
 Definition mean_one (r : R) : R := mean 1 (law 1 1 (one r) (threshold 1)) (cost 1 1 0 (threshold 1)).
 Theorem one_server_example : mean_one 1 - mean_one 2 = 1 / 6.
 Proof. unfold mean_one, mean, law, cost, threshold; simpl. field. Qed.
-Theorem one_server_mixture : forall d, increments 1 1 (one 1) (threshold 1) (cost 1 1 0 (threshold 1)) (mean_one 1) d ->
+Theorem one_server_mixture : forall d,
+  increments 1 1 (one 1) (threshold 1) (cost 1 1 0 (threshold 1)) (mean_one 1) d ->
   sumn 2 (fun s => law 1 1 (one 1) (threshold 1) s
     * ((1 - 1) * (threshold 1 s * d (S s) + (1 - threshold 1 s) * 0) + (one 2 s - one 1 s) * d s)) = 1 / 4.
 Proof.
@@ -340,8 +346,9 @@ Proof.
   unfold mean_one in Y. lra.
 Qed.
 
-(** Item 3 for every sum-policy: false.  Reject half of the arrivals at 0 and none at 1, where the second
-    job leaves at rate 10: faster service of a single job means more time at 0, hence more rejections. *)
+(** Item 3 for every sum-policy: false.  Reject half of the arrivals at 0 and none at 1, where the
+    second job leaves at rate 10: faster service of a single job means more time at 0, hence more
+    rejections. *)
 Definition hasty (s : nat) : R := match s with O => 1 / 2 | 1%nat => 1 | _ => 0 end.
 Definition two (r : R) (s : nat) : R := match s with O => 0 | 1%nat => r | _ => 10 end.
 Theorem faster_is_not_always_cheaper : ~ (forall N lam lam' mu mu' alpha g Rj,

@@ -13,8 +13,8 @@ Definition g (r : R) : R := r / ((1 + r) * (1 - exp (- r))).
 
 (** ** The root is unique
 
-    (r - 2) exp r + r + 2 > 0: the only calculus.  Its derivative is (r-1) exp r + 1, positive because
-    exp(-r) > 1 - r. *)
+    (r - 2) exp r + r + 2 > 0: the only calculus.  Its derivative is (r-1) exp r + 1, positive
+    because exp(-r) > 1 - r. *)
 Lemma psi_pos : forall r, 0 < r -> 0 < (r - 2) * exp r + r + 2.
 Proof.
   intros r Hr.
@@ -74,7 +74,8 @@ Qed.
 
 (** ** The minimum of g is at the root
 
-    g' is f times a positive factor; f is negative below the root and positive above, because phi increases. *)
+    g' is f times a positive factor; f is negative below the root and positive above, because phi
+    increases. *)
 Lemma den_pos r : 0 < r -> 0 < (1 + r) * (1 - exp (- r)).
 Proof.
   intros Hr. assert (exp (- r) < 1) by (rewrite <- exp_0; apply exp_increasing; lra).
@@ -125,7 +126,8 @@ Proof.
   intros s Hs Es. unfold g. rewrite exp_Ropp, Es. field. repeat split; nra.
 Qed.
 
-(** The constant, characterised: a number s is the root, the only one, and g has its minimum there. *)
+(** The constant, characterised: a number s is the root, the only one, and g has its minimum there.
+    *)
 Theorem minimum_characterised : exists s, 0 < s /\ exp s = 1 + s + s * s
   /\ (forall s', 0 < s' -> exp s' = 1 + s' + s' * s' -> s' = s)
   /\ (forall r, 0 < r -> 1 - s / (1 + s) ^ 2 <= g r)

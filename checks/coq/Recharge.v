@@ -1,7 +1,7 @@
 (** * The recharging bandit: what every learner earns
 
-    Claims recharge.age_state (one server), per_arm_identity, utility_identity, hamacher_lower_bound,
-    greedy_no_regret.  Nothing is assumed of how the arms are chosen. *)
+    Claims recharge.age_state (one server), per_arm_identity, utility_identity,
+    hamacher_lower_bound, greedy_no_regret.  Nothing is assumed of how the arms are chosen. *)
 
 From Coq Require Import Reals Lra Lia List Arith.
 From Book Require Export Sums.
@@ -10,15 +10,16 @@ Open Scope R_scope.
 
 (** ** Definitions
 
-    A history is the list of the arms pulled so far, the latest first.  [age h j] is [Some d] if the last
-    pull of j was d steps ago, [None] if j was never pulled. *)
+    A history is the list of the arms pulled so far, the latest first.  [age h j] is [Some d] if
+    the last pull of j was d steps ago, [None] if j was never pulled. *)
 Fixpoint age (h : list nat) (j : nat) : option nat :=
   match h with
   | [] => None
   | a :: t => if Nat.eqb a j then Some 1%nat else option_map S (age t j)
   end.
 
-(** Server j fails with probability q = 1 - mu j in a step; after d steps it accepts with probability 1 - q^d. *)
+(** Server j fails with probability q = 1 - mu j in a step; after d steps it accepts with
+    probability 1 - q^d. *)
 Definition avail (mu : nat -> R) (h : list nat) (j : nat) : R :=
   match age h j with None => 1 | Some d => 1 - (1 - mu j) ^ d end.
 
@@ -35,7 +36,8 @@ Fixpoint Uarm (mu : nat -> R) (h : list nat) (j : nat) : R :=
 Definition bdry (mu : nat -> R) (h : list nat) (j : nat) : R :=
   match age h j with None => 0 | Some d => (1 - mu j) ^ (d - 1) end.
 
-(** Odds, their sum rho, the Hamacher sum h = rho / (1 + rho), the regret against the best fixed arm. *)
+(** Odds, their sum rho, the Hamacher sum h = rho / (1 + rho), the regret against the best fixed
+    arm. *)
 Definition odds (mu : nat -> R) (j : nat) : R := mu j / (1 - mu j).
 Definition rho (m : nat) (mu : nat -> R) : R := sumn m (odds mu).
 Definition hamacher (m : nat) (mu : nat -> R) : R := rho m mu / (1 + rho m mu).
@@ -46,8 +48,8 @@ Definition arms (m : nat) (h : list nat) : Prop := forall a, In a h -> (a < m)%n
 
 (** ** recharge.age_state: why a server accepts with probability 1 - q^d
 
-    Bayes' rule for one server: weights of (free, busy) after each step.  [None] is a step in which another
-    server was used, [Some true] a job accepted, [Some false] a job rejected. *)
+    Bayes' rule for one server: weights of (free, busy) after each step.  [None] is a step in which
+    another server was used, [Some true] a job accepted, [Some false] a job rejected. *)
 Definition filt (mu : R) (w : R * R) (e : option bool) : R * R :=
   match e with
   | None => (fst w + mu * snd w, (1 - mu) * snd w)
@@ -59,8 +61,8 @@ Fixpoint belief (mu : R) (es : list (option bool)) : R * R :=
 Fixpoint last_use (es : list (option bool)) : option nat :=
   match es with [] => None | None :: t => option_map S (last_use t) | Some _ :: _ => Some 1%nat end.
 
-(** d steps after the last use the weight of "free" is 1 - (1-mu)^d of the total, whatever was answered.
-    Proof: by induction the weights are a multiple of (1 - q^d, q^d). *)
+(** d steps after the last use the weight of "free" is 1 - (1-mu)^d of the total, whatever was
+    answered. Proof: by induction the weights are a multiple of (1 - q^d, q^d). *)
 Theorem free_probability : forall mu es,
   fst (belief mu es) = (fst (belief mu es) + snd (belief mu es))
      * match last_use es with None => 1 | Some d => 1 - (1 - mu) ^ d end.
@@ -76,7 +78,8 @@ Proof.
   destruct H as (c & ->). destruct (last_use es); simpl; ring.
 Qed.
 
-(** "Since the last acceptance" is false: a rejection, too, tells when the server last became busy. *)
+(** "Since the last acceptance" is false: a rejection, too, tells when the server last became busy.
+    *)
 Fixpoint last_acceptance (es : list (option bool)) : option nat :=
   match es with
   | [] => None
@@ -90,7 +93,8 @@ Proof. intros F. specialize (F (1/2) [Some false; Some true] ltac:(lra)). simpl 
 
 (** ** recharge.per_arm_identity
 
-    A gap of d steps: summing 1 - q^s over s = 1, ..., d.  Induction on d; both sides are polynomials in q. *)
+    A gap of d steps: summing 1 - q^s over s = 1, ..., d.  Induction on d; both sides are
+    polynomials in q. *)
 Theorem gap_identity : forall (d : nat) (mu : R), mu <> 0 ->
   sumn d (fun s => 1 - (1 - mu) ^ (S s)) = INR d - (1 - mu) / mu * (1 - (1 - mu) ^ d).
 Proof.
@@ -113,7 +117,8 @@ Proof.
     intros [= <-]. specialize (IH e eq_refl); lia.
 Qed.
 
-(** The identity without division: both sides change equally in each step, whether j is pulled or not. *)
+(** The identity without division: both sides change equally in each step, whether j is pulled or
+    not. *)
 Lemma per_arm_flow : forall mu h j,
   mu j * Hind mu h j = mu j * INR (length h) - (1 - mu j) * (Uarm mu h j - bdry mu h j).
 Proof.
@@ -160,7 +165,8 @@ Lemma bdry_nonneg mu h j : 0 < mu j < 1 -> 0 <= bdry mu h j.
 Proof. intros H. unfold bdry. destruct (age h j); [|lra]. apply pow_le; lra. Qed.
 
 (** (1 + rho) U = rho T - (odds-weighted regrets) + (boundary terms), for any sequence over m arms.
-    Proof: multiply each per-arm identity by its odds and add up; what the arms paid adds up to U. *)
+    Proof: multiply each per-arm identity by its odds and add up; what the arms paid adds up to U.
+    *)
 Theorem utility_identity : forall m mu h, rates m mu -> arms m h ->
   (1 + rho m mu) * U mu h =
     rho m mu * INR (length h)
@@ -201,8 +207,8 @@ Proof.
   exists j; split; [lia|exact E].
 Qed.
 
-(** Pathwise: U >= h (T - regret), for every sequence.
-    Proof: in the utility identity each regret is at most the largest, and boundary terms are >= 0. *)
+(** Pathwise: U >= h (T - regret), for every sequence. Proof: in the utility identity each regret
+    is at most the largest, and boundary terms are >= 0. *)
 Theorem hamacher_pathwise : forall m mu h, (0 < m)%nat -> rates m mu -> arms m h ->
   U mu h >= hamacher m mu * (INR (length h) - regret m mu h).
 Proof.
@@ -246,8 +252,8 @@ Proof.
   replace (INR 200) with 200 in H by (rewrite INR_IZR_INZ; reflexivity). lra.
 Qed.
 
-(** In the mean, for any randomised learner: a finite law over histories of length T, given as a list of
-    weights and histories.  Proof: the pathwise bound, averaged. *)
+(** In the mean, for any randomised learner: a finite law over histories of length T, given as a
+    list of weights and histories.  Proof: the pathwise bound, averaged. *)
 Definition Law (d : list (R * list nat)) (F : list nat -> R) : R :=
   fold_right (fun wh s => fst wh * F (snd wh) + s) 0 d.
 Theorem hamacher_expected : forall m mu T d, (0 < m)%nat -> rates m mu ->
@@ -297,8 +303,8 @@ Proof.
   lra.
 Qed.
 
-(** In the limit: an infinite sequence [a] of arms.  If eventually R_T <= eps T for every eps > 0, then
-    eventually U_T >= (h - eps) T for every eps > 0.  Proof: the pathwise bound, and h < 1. *)
+(** In the limit: an infinite sequence [a] of arms.  If eventually R_T <= eps T for every eps > 0,
+    then eventually U_T >= (h - eps) T for every eps > 0.  Proof: the pathwise bound, and h < 1. *)
 Fixpoint hist (a : nat -> nat) (T : nat) : list nat :=
   match T with O => [] | S t => a t :: hist a t end.
 Lemma hist_length a T : length (hist a T) = T.

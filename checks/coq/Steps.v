@@ -1,6 +1,7 @@
 (** * Steps of the contextual chapter: inequalities in one real variable
 
-    contextual.mgf_step, contextual.elliptical_count, contextual.queue_tail, contextual.theorem_5_5. *)
+    contextual.mgf_step, contextual.elliptical_count, contextual.queue_tail,
+    contextual.theorem_5_5. *)
 
 From Coq Require Import Reals Lra Lia Psatz.
 From Coquelicot Require Import Coquelicot.
@@ -36,8 +37,9 @@ Proof.
   rewrite <- exp_plus, Rplus_opp_r, exp_0. exact HF.
 Qed.
 
-(** A step on {-1, 0, 1} with mean at most -h: its moment generating function at h is at most exp(-h^2/2).
-    [a], [b]: the chances of -1 and 1.  Proof: the chord cosh h + x sinh h lies above exp(h x). *)
+(** A step on {-1, 0, 1} with mean at most -h: its moment generating function at h is at most
+    exp(-h^2/2). [a], [b]: the chances of -1 and 1.  Proof: the chord cosh h + x sinh h lies above
+    exp(h x). *)
 Theorem mgf_three_point : forall h a b, 0 <= h -> 0 <= a -> 0 <= b -> a + b <= 1 ->
   b - a <= - h ->
   a * exp (- h) + (1 - a - b) + b * exp h <= exp (- ((h * h) / 2)).

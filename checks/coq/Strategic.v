@@ -1,30 +1,44 @@
 (** * Queues that choose their servers
 
-    Claims strategic.flow_identity, longest_queue_drift, total_drift, potential_drift, tightness.  The
-    dynamics are functions that compute; arrivals, choices and services are arbitrary, and so is the rule
-    by which a server accepts one of those who ask.  All of it holds on every path. *)
+    Claims strategic.flow_identity, longest_queue_drift, total_drift, potential_drift, tightness.
+    The dynamics are functions that compute; arrivals, choices and services are arbitrary, and so
+    is the rule by which a server accepts one of those who ask.  All of it holds on every path. *)
 
 From Coq Require Import Reals Lra Lia List Arith Bool ZArith FunctionalExtensionality.
 From Book Require Export Recharge.
 Open Scope nat_scope.
 
-Fixpoint nsum (n : nat) (f : nat -> nat) : nat := match n with O => 0 | S k => nsum k f + f k end.
-Fixpoint nmax (n : nat) (f : nat -> nat) : nat := match n with O => f 0 | S k => Nat.max (nmax k f) (f n) end.
-Fixpoint nmin (n : nat) (f : nat -> nat) : nat := match n with O => f 0 | S k => Nat.min (nmin k f) (f n) end.
+Fixpoint nsum (n : nat) (f : nat -> nat) : nat :=
+  match n with O => 0 | S k => nsum k f + f k end.
+Fixpoint nmax (n : nat) (f : nat -> nat) : nat :=
+  match n with O => f 0 | S k => Nat.max (nmax k f) (f n) end.
+Fixpoint nmin (n : nat) (f : nat -> nat) : nat :=
+  match n with O => f 0 | S k => Nat.min (nmin k f) (f n) end.
 Lemma nmax_ub n f j : j <= n -> f j <= nmax n f.
-Proof. induction n; intros H; simpl; [replace j with 0 by lia; lia|]. destruct (Nat.eq_dec j (S n)) as [->|]; [lia|]. specialize (IHn ltac:(lia)); lia. Qed.
+Proof.
+  induction n; intros H; simpl; [replace j with 0 by lia; lia|].
+  destruct (Nat.eq_dec j (S n)) as [->|]; [lia|]. specialize (IHn ltac:(lia)); lia.
+Qed.
 Lemma nmax_att n f : exists j, j <= n /\ nmax n f = f j.
-Proof. induction n as [|n (j & Hj & E)]; simpl; [exists 0; auto|]. destruct (Nat.max_spec (nmax n f) (f (S n))) as [[? ->]|[? ->]]; [exists (S n); auto|exists j; split; [lia|auto]]. Qed.
+Proof.
+  induction n as [|n (j & Hj & E)]; simpl; [exists 0; auto|].
+  destruct (Nat.max_spec (nmax n f) (f (S n))) as [[? ->]|[? ->]];
+    [exists (S n); auto|exists j; split; [lia|auto]].
+Qed.
 Lemma nmin_att n f : exists j, j <= n /\ nmin n f = f j.
-Proof. induction n as [|n (j & Hj & E)]; simpl; [exists 0; auto|]. destruct (Nat.min_spec (nmin n f) (f (S n))) as [[? ->]|[? ->]]; [exists j; split; [lia|auto]|exists (S n); auto]. Qed.
+Proof.
+  induction n as [|n (j & Hj & E)]; simpl; [exists 0; auto|].
+  destruct (Nat.min_spec (nmin n f) (f (S n))) as [[? ->]|[? ->]];
+    [exists j; split; [lia|auto]|exists (S n); auto].
+Qed.
 Definition b2n (b : bool) : nat := if b then 1 else 0.
 
 (** ** The system
 
-    Queues 0..n-1, servers 0..m-1, steps 0, 1, 2, ....
-    [arr i s]: a packet arrives at queue i in step s;  [tgt i s]: the server that queue i chooses, used if
-    the queue is not empty then;  [pick j s S]: which of the senders S server j takes;
-    [srv j s]: server j would complete a service in step s. *)
+    Queues 0..n-1, servers 0..m-1, steps 0, 1, 2 and so on.  [arr i s]: a packet arrives at queue i in
+    step s;  [tgt i s]: the server that queue i chooses, used if the queue is not empty then;
+    [pick j s S]: which of the senders S server j takes; [srv j s]: server j would complete a
+    service in step s. *)
 Section Trace.
 Variables (n m : nat).
 Variables (arr : nat -> nat -> bool) (tgt : nat -> nat -> nat).
@@ -55,7 +69,8 @@ Definition next (st : state) (s : nat) : state :=
 Variable st0 : state.
 Fixpoint st (s : nat) : state := match s with O => st0 | S k => next (st k) k end.
 
-(** Lengths, arrivals, accepted packets, busy steps, counterfactual utilities, empty steps over a period W. *)
+(** Lengths, arrivals, accepted packets, busy steps, counterfactual utilities, empty steps over a
+    period W. *)
 Definition N (i s : nat) : nat := len (st s) i.
 Definition A (i W : nat) : nat := nsum W (fun s => b2n (arr i s)).
 Definition C (i W : nat) : nat := nsum W (fun s => b2n (accepted (st s) s i)).
@@ -69,7 +84,8 @@ Definition Reg (i W : nat) : Z := (Z.of_nat (nmax (m - 1) (fun j => V i j W)) - 
 
 (** ** strategic.longest_queue_drift
 
-    A server idle before service was asked by nobody, so whoever had a packet would have been accepted. *)
+    A server idle before service was asked by nobody, so whoever had a packet would have been
+    accepted. *)
 Lemma util_actual x s i : i < n -> util x s i (tgt i s) = accepted x s i.
 Proof.
   intros Hi. unfold util, accepted. destruct (nonempty x s i) eqn:Hn; [|rewrite !andb_false_r; reflexivity].
@@ -121,9 +137,9 @@ Proof.
     simpl. split; [right; lia|lia].
 Qed.
 
-(** If some queue has W packets at the start, then for every queue i
-    N_i(W) - M(0) <= A_i - (W - B) + R_i, with B the busy steps of the least busy server.
-    Proof: i was never empty or ends short; its utility at that server is at least W - B - (empty steps). *)
+(** If some queue has W packets at the start, then for every queue i N_i(W) - M(0) <= A_i - (W - B)
+    + R_i, with B the busy steps of the least busy server. Proof: i was never empty or ends short;
+    its utility at that server is at least W - B - (empty steps). *)
 Theorem longest_queue_drift : forall W i, 0 < n -> 0 < m -> i < n -> W <= M 0 ->
   (Z.of_nat (N i W) - Z.of_nat (M 0) <= Z.of_nat (A i W) - (Z.of_nat W - Z.of_nat (Bmin W)) + Reg i W)%Z.
 Proof.
@@ -171,7 +187,8 @@ Corollary accepted_served : forall j W, (acc_j j W <= served j W + 1 /\ served j
 Proof.
   intros j W. pose proof (server_flow j W). destruct (full st0 j), (full (st W) j); simpl in *; lia.
 Qed.
-(** Steps in which j is free before arrivals, plus steps busy just before service: W plus acceptances. *)
+(** Steps in which j is free before arrivals, plus steps busy just before service: W plus
+    acceptances. *)
 Theorem free_steps : forall j W,
   nsum W (fun s => b2n (negb (full (st s) j))) + B j W = W + acc_j j W.
 Proof.
@@ -182,8 +199,8 @@ Qed.
 
 (** ** strategic.total_drift
 
-    Every free server that is asked accepts exactly one packet, so that sums over queues and over servers
-    agree. *)
+    Every free server that is asked accepts exactly one packet, so that sums over queues and over
+    servers agree. *)
 Lemma nsum_ext k f g : (forall i, i < k -> f i = g i) -> nsum k f = nsum k g.
 Proof. induction k; intros H; simpl; [reflexivity|]. rewrite IHk, H; auto. Qed.
 Lemma nsum_zero k : nsum k (fun _ => 0) = 0. Proof. induction k; simpl; lia. Qed.
@@ -253,15 +270,18 @@ Proof.
 Qed.
 End Trace.
 
-(** The nearest false statement asks for W - 1 packets only: one queue, one server, and nothing happens. *)
+(** The nearest false statement asks for W - 1 packets only: one queue, one server, and nothing
+    happens. *)
 Open Scope R_scope.
 Theorem drift_false : ~ (forall n m arr tgt pick srv,
   (forall i s, (tgt i s < m)%nat) ->
-  (forall j s (S : nat -> bool), (exists i, (i < n)%nat /\ S i = true) -> (pick j s S < n)%nat /\ S (pick j s S) = true) ->
+  (forall j s (S : nat -> bool), (exists i, (i < n)%nat /\ S i = true) ->
+    (pick j s S < n)%nat /\ S (pick j s S) = true) ->
   forall st0 W i, (0 < n)%nat -> (0 < m)%nat -> (i < n)%nat ->
   (W - 1 <= M n arr tgt pick srv st0 0)%nat ->
   (Z.of_nat (N n arr tgt pick srv st0 i W) - Z.of_nat (M n arr tgt pick srv st0 0)
-    <= Z.of_nat (A arr i W) - (Z.of_nat W - Z.of_nat (Bmin n m arr tgt pick srv st0 W)) + Reg n m arr tgt pick srv st0 i W)%Z).
+    <= Z.of_nat (A arr i W) - (Z.of_nat W - Z.of_nat (Bmin n m arr tgt pick srv st0 W))
+       + Reg n m arr tgt pick srv st0 i W)%Z).
 Proof.
   intros H.
   specialize (H 1%nat 1%nat (fun _ _ => false) (fun _ _ => 0%nat) (fun _ _ _ => 0%nat) (fun _ _ => false)).
@@ -274,9 +294,9 @@ Qed.
 
 (** ** strategic.potential_drift
 
-    dN and dM are the mean changes of all packets and of the longest queue, b the mean busy steps, err what
-    the conditions on arrivals and regrets add.  With the total service rate as weight of the longest queue b
-    cancels. *)
+    dN and dM are the mean changes of all packets and of the longest queue, b the mean busy steps,
+    err what the conditions on arrivals and regrets add.  With the total service rate as weight of
+    the longest queue b cancels. *)
 Theorem potential_cancel : forall lam mu lmax b err W m dN dM, 0 <= mu ->
   dN <= lam * W - mu * b + m -> dM <= lmax * W - W + b + err ->
   dN + mu * dM <= - (mu * (1 - lmax) - lam) * W + m + mu * err.
@@ -307,8 +327,8 @@ Proof. intros v mu Hv F. specialize (F 0 0 1 1 0 (- mu) 0 ltac:(lra) ltac:(lra) 
 
 (** ** strategic.tightness
 
-    m identical servers of total rate (1 - eps) lam/(1 - lam), less than the factor asks for: their Hamacher
-    sum is below lam as soon as m > mu/eps.  Proof: multiply out. *)
+    m identical servers of total rate (1 - eps) lam/(1 - lam), less than the factor asks for: their
+    Hamacher sum is below lam as soon as m > mu/eps.  Proof: multiply out. *)
 Theorem tightness : forall lam eps mu m, 0 < lam < 1 -> 0 < eps < 1 ->
   mu = (1 - eps) * lam / (1 - lam) -> mu / eps < m ->
   let r := m * ((mu / m) / (1 - mu / m)) in r / (1 + r) < lam.
@@ -326,7 +346,8 @@ Proof.
   apply (Rmult_lt_reg_r (m - mu + mu * m)); [lra|]. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. nra.
 Qed.
 
-(** Exactly: the Hamacher sum is mu/(1 + mu - nu), nu = mu/m, and it is below lam if and only if m > mu/eps. *)
+(** Exactly: the Hamacher sum is mu/(1 + mu - nu), nu = mu/m, and it is below lam if and only if m
+    > mu/eps. *)
 Theorem tightness_exactly : forall lam eps mu m, 0 < lam < 1 -> 0 < eps < 1 ->
   mu = (1 - eps) * lam / (1 - lam) -> mu < INR m ->
   hamacher m (fun _ => mu / INR m) = mu / (1 + mu - mu / INR m)

@@ -1,7 +1,8 @@
 (** * Finite sums, products and maxima of real numbers
 
-    The vocabulary of all other files.  [sumn n f] is f(0) + ... + f(n-1), [prodn n f] the product of
-    the same terms, [maxn n f] the largest of f(0), ..., f(n), with n included: a maximum needs a term. *)
+    The vocabulary of all other files.  [sumn n f] is f(0) + ... + f(n-1), [prodn n f] the product
+    of the same terms, [maxn n f] the largest of f(0), ..., f(n), with n included: a maximum needs
+    a term. *)
 
 From Coq Require Import Reals Lra Lia Arith.
 Open Scope R_scope.

@@ -24,7 +24,8 @@ Proof.
     replace s with (S n) by lia. ring.
 Qed.
 
-(** Threshold t has the share (probability to admit at all of 0..t-1) times (probability to reject at t). *)
+(** Threshold t has the share (probability to admit at all of 0..t-1) times (probability to reject
+    at t). *)
 Definition share (alpha : nat -> R) (t : nat) : R := prodn t alpha * (1 - alpha t).
 Lemma weight_mixture N lam mu alpha s : alpha N = 0 -> (s <= N)%nat ->
   weight lam mu alpha s = sumn (S N) (fun t => share alpha t * weight lam mu (threshold t) s).
@@ -37,7 +38,8 @@ Proof.
     destruct (s <=? t)%nat; ring.
 Qed.
 
-(** ** One cost for all policies: phi(s) = g s + (lam - mu(s)) R, because as many leave as are admitted *)
+(** ** One cost for all policies: phi(s) = g s + (lam - mu(s)) R, because as many leave as are
+    admitted *)
 Definition phi (lam : R) (mu : nat -> R) (g Rj : R) (s : nat) : R := g * INR s + (lam - mu s) * Rj.
 Theorem cost_of_state : forall N lam mu alpha g Rj, model N lam mu alpha ->
   mean N (law N lam mu alpha) (cost lam g Rj alpha) = mean N (law N lam mu alpha) (phi lam mu g Rj).
@@ -65,7 +67,8 @@ Theorem mixture_of_thresholds : forall N lam mu alpha g Rj, model N lam mu alpha
   let W := fun a => sumn (S N) (weight lam mu a) in
   let p := fun t => share alpha t * W (threshold t) / W alpha in
   (forall t, (t <= N)%nat -> 0 <= p t) /\ sumn (S N) p = 1
-  /\ (forall s, (s <= N)%nat -> law N lam mu alpha s = sumn (S N) (fun t => p t * law N lam mu (threshold t) s))
+  /\ (forall s, (s <= N)%nat ->
+       law N lam mu alpha s = sumn (S N) (fun t => p t * law N lam mu (threshold t) s))
   /\ mean N (law N lam mu alpha) (cost lam g Rj alpha)
      = sumn (S N) (fun t => p t * mean N (law N lam mu (threshold t)) (cost lam g Rj (threshold t))).
 Proof.
@@ -95,7 +98,8 @@ Proof.
     + intros s Hs. rewrite (HL s) by lia. rewrite Rmult_comm, <- sumn_scal. apply sumn_ext. intros; ring.
 Qed.
 
-(** Hence some threshold costs no more than the policy.  Proof: take the least of finitely many costs. *)
+(** Hence some threshold costs no more than the policy.  Proof: take the least of finitely many
+    costs. *)
 Lemma least n (c : nat -> R) : exists t, (t <= n)%nat /\ forall u, (u <= n)%nat -> c t <= c u.
 Proof.
   induction n as [|n (t & Ht & H)].
@@ -117,7 +121,8 @@ Proof.
   rewrite E, <- (Rmult_1_r (c t)), <- S1, <- sumn_scal. apply sumn_le. intros u Hu.
   rewrite Rmult_comm. apply Rmult_le_compat_l; [apply Hp; lia|]. apply L; lia.
 Qed.
-(** To admit all is not always best: one server, reject at once if jobs cost and rejections do not. *)
+(** To admit all is not always best: one server, reject at once if jobs cost and rejections do not.
+    *)
 Theorem admit_all_false : ~ (forall N lam mu alpha g Rj, model N lam mu alpha -> 0 <= g -> 0 <= Rj ->
   mean N (law N lam mu (threshold N)) (cost lam g Rj (threshold N))
     <= mean N (law N lam mu alpha) (cost lam g Rj alpha)).
