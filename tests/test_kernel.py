@@ -1,6 +1,7 @@
 """Coq's kernel: what the driver accepts, and the ways to deceive it that it must not fall for.
 
-The theorems of the book are verified by `make kernel`, which `make test` runs. Without Coq these tests are skipped, and say so; with COQ_REQUIRED=1 they fail instead.
+The theorems of the book are verified by `make kernel`, which `make test` runs. Without Coq the tests
+that need it are skipped, and say so; with COQ_REQUIRED=1 they fail instead.
 """
 
 import dataclasses
