@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from typing import TYPE_CHECKING
 
 from checks.admission.birth_death import described, drawn, drawn_acceptance, listed, solved_law
 from checks.admission.instances import SOURCE
@@ -23,18 +24,9 @@ from checks.finding import (
     undecided,
 )
 from checks.judging import as_printed_decimal, as_stated
-from simlib.admission.model import (
-    AdmissionModel,
-    c1_c2,
-    diameter,
-    diameter_brute,
-    increments,
-    law,
-    model_of,
-    policies,
-    threshold,
-)
-from simlib.admission.network import three_tier
+
+if TYPE_CHECKING:
+    from simlib.admission.model import AdmissionModel
 
 # Diameter ------------------------------------------------------------------------------------------
 
@@ -120,6 +112,7 @@ def first_passages(first: str, down: str) -> Finding:
 
     from checks.methods.smt import implies
     from checks.methods.symbolic import identity
+    from simlib.admission.model import AdmissionModel
 
     u, lam, mu, inner, above, a = sympy.symbols("U lambda mu(s) sum F(s+1) a", positive=True)
     ratio = mu / lam
@@ -177,6 +170,9 @@ def _stated_diameter(model: AdmissionModel, first: str, down: str) -> Fraction:
 
 def _wrong_diameter(model: AdmissionModel, first: str, down: str) -> Finding | None:
     """Refuted by a model whose diameter, over all policies, starts and targets, is another."""
+
+    from simlib.admission.model import diameter_brute
+
     stated = _stated_diameter(model, one_of("first", first, *_FROM), one_of("down", down, *_DOWN))
     true = diameter_brute(model)
     if stated == true:
@@ -198,6 +194,9 @@ def every_policy_start_and_target(first: str, down: str) -> Finding:
 
     Arrivals are slow in some and fast in others, so that either sum is the larger one.
     """
+
+    from simlib.admission.model import AdmissionModel, diameter
+
     larger = {"up": 0, "down": 0}
     fast = (
         AdmissionModel(9, model.rates, 0, 0) for model in drawn(6, limit=3, shape="any", seed=2)
@@ -221,6 +220,7 @@ def growth_by_induction(overload: str) -> Finding:
     import z3
 
     from checks.methods.smt import implies
+    from simlib.admission.model import diameter
 
     u, lam, mu, kappa, before, after, power, s, total, first = z3.Reals(
         "U lambda mu(s) kappa E(s-1) E(s) (kappa/lambda)^(s-i_0) s D(s) mu(1)"
@@ -278,12 +278,19 @@ def growth_by_induction(overload: str) -> Finding:
 
 def _tiers(rate: str, limit: int) -> AdmissionModel:
     """The source's network, one queue a tier, rates 1, p = 1/2, R = 10, g_h = 1."""
+
+    from simlib.admission.model import model_of
+    from simlib.admission.network import three_tier
+
     network = three_tier(1, arrival_rate=rate, rates=1)
     return model_of(network, limit, rejection_cost=10, holding_cost=1)
 
 
 def _within_its_bounds(model: AdmissionModel) -> bool:
     """Whether the diameter obeys items 2, 3 and 4, those that apply, with kappa = 1/2."""
+
+    from simlib.admission.model import c1_c2, diameter
+
     lam, u, limit, kappa = model.arrival_rate, model.uniformization, model.limit, Fraction(1, 2)
     found = diameter(model)
     if lam < kappa:
@@ -316,6 +323,9 @@ _TABLE = tuple(
 )
 def table_of_the_network(**numbers: str) -> Finding:
     """Compute the table in rationals, and the bounds of items 2 to 4 for its rows; decided whole."""
+
+    from simlib.admission.model import diameter
+
     loads = {"stable": "1/4", "critical": "1/2", "overload": "99/100"}
     shown = {}
     for load, rate in loads.items():
@@ -436,6 +446,7 @@ def sum_from_the_top(start: str) -> Finding:
     import sympy
 
     from checks.methods.symbolic import identity
+    from simlib.admission.model import AdmissionModel
 
     lam, mu, mu_next, alpha, cost, mean, inner, nu = sympy.symbols(
         "lambda mu(s) mu(s+1) alpha(s) c(s) cbar X(s+1) nu(s)", positive=True
@@ -581,6 +592,9 @@ def dominated_from_the_top(bound: str) -> Finding:
 
 def _bounds_of(model: AdmissionModel, s: int) -> dict[str, Fraction]:
     """C_2 times each of the two factors."""
+
+    from simlib.admission.model import c1_c2, law
+
     _, q, _, c2 = c1_c2(model)
     jobs = sum(k * p for k, p in enumerate(law(model, (1,) * model.limit)))
     return {_BOUNDS[0]: c2 * (max(s, jobs, 1) + q / (1 - q)), _BOUNDS[1]: c2 * s}
@@ -588,11 +602,17 @@ def _bounds_of(model: AdmissionModel, s: int) -> dict[str, Fraction]:
 
 def _hole(rate: str, limit: int) -> AdmissionModel:
     """One server of rate 1, g_h = 1, R = 1/100."""
+
+    from simlib.admission.model import AdmissionModel
+
     return AdmissionModel(rate, (1,) * limit, "1/100", 1)
 
 
 def _too_large(bound: str, count: int, reason: str) -> Finding:
     """Refuted by an increment above the bound: reject at 0 only, then all policies of drawn problems."""
+
+    from simlib.admission.model import increments, policies
+
     closest, compared = Fraction(0), 0
     cases = [(_hole("1/2", 12), [(0, *(1,) * 11)])]
     for model in drawn(count, limit=5, shape="nondecreasing"):
@@ -663,6 +683,9 @@ def one_server_without_limit(attained: str) -> Finding:
 )
 def holes_at_the_bottom(light: str, heavy: str, worst: str, best: str) -> Finding:
     """Compute the table and the largest increments over all policies, in rationals; decided whole."""
+
+    from simlib.admission.model import increments
+
     for name, text, rate, limit in (("light", light, "1/2", 200), ("heavy", heavy, "9/10", 8)):
         model = _hole(rate, limit)
         bounds = _bounds_of(model, 1)
@@ -690,6 +713,9 @@ def holes_at_the_bottom(light: str, heavy: str, worst: str, best: str) -> Findin
 @cache
 def _largest_increments() -> tuple[tuple[int, ...], Fraction, Fraction]:
     """The policy with the largest increment of item 4, this increment, and that of thresholds."""
+
+    from simlib.admission.model import increments, policies, threshold
+
     model = _tiers("99/100", 10)
     sizes = {rule: max(map(abs, increments(model, rule))) for rule in policies(10)}
     largest = max(sizes, key=sizes.__getitem__)

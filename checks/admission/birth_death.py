@@ -6,8 +6,11 @@ import random
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
-from simlib.admission.model import AdmissionModel
+if TYPE_CHECKING:
+    from simlib.admission.model import AdmissionModel
+
 
 SHAPES = ("concave", "nondecreasing", "any")
 
@@ -23,6 +26,9 @@ def drawn(count: int, *, limit: int, shape: str, seed: int = 1) -> Iterator[Admi
         What is known of the death rates, with mu(0) = 0; concave ones may fall at the end.
     seed : int
     """
+
+    from simlib.admission.model import AdmissionModel
+
     source = random.Random(f"{shape} {limit} {seed}")
     while count:
         if shape == "any":

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
 
 from checks.admission.birth_death import (
     described,
@@ -29,16 +30,9 @@ from checks.finding import (
     undecided,
 )
 from checks.judging import as_printed_decimal, as_stated, one_for_each
-from simlib.admission.model import (
-    AdmissionModel,
-    c1_c2,
-    diameter,
-    increments,
-    model_of,
-    threshold,
-)
-from simlib.admission.network import Network, three_tier
-from simlib.admission.product_form import flow_equivalent_rates
+
+if TYPE_CHECKING:
+    from simlib.admission.model import AdmissionModel
 
 # The difference of two models ----------------------------------------------------------------------
 
@@ -256,6 +250,9 @@ def mean_of_the_other_equation(which: str) -> Finding:
 
 def _example() -> tuple[AdmissionModel, AdmissionModel]:
     """The two models of item 4."""
+
+    from simlib.admission.model import AdmissionModel
+
     return AdmissionModel(1, (1,), 0, 1), AdmissionModel(1, (2,), 0, 1)
 
 
@@ -263,6 +260,9 @@ def _both_sides(
     first: AdmissionModel, second: AdmissionModel, alphas: Sequence, which: str
 ) -> tuple[Fraction, Fraction]:
     """Difference of the mean costs from solved laws, and the sum that is said to be equal to it."""
+
+    from simlib.admission.model import increments
+
     left = solved_cost(first, alphas) - solved_cost(second, alphas)
     model = second if one_of("which", which, *_INCREMENTS) == _INCREMENTS[0] else first
     e = (0, *increments(model, alphas), 0)
@@ -278,6 +278,9 @@ def _both_sides(
 
 def _pairs(count: int, limit: int) -> Iterator[tuple[AdmissionModel, AdmissionModel]]:
     """Drawn pairs of models, the second with no larger arrival rate and no smaller death rates."""
+
+    from simlib.admission.model import AdmissionModel
+
     source = random.Random(3)
     for first in drawn(count, limit=limit, shape="any"):
         second = AdmissionModel(
@@ -325,6 +328,7 @@ def every_summand_has_a_sign(order: str, policies: str) -> Finding:
     import z3
 
     from checks.methods.smt import implies
+    from simlib.admission.model import AdmissionModel
 
     s, theta = z3.Ints("s theta")
     g, lam, lam2, r, mu, mu2, nu, e, e_next, alpha, alpha_next = z3.Reals(
@@ -541,6 +545,10 @@ def _slow_queues(grows: bool, reason: str) -> Finding:
 )
 def rates_of_drawn_networks(queue: str) -> Finding:
     """60 drawn networks of 2 to 4 stations with one, several or infinitely many servers, S = 8."""
+
+    from simlib.admission.network import Network
+    from simlib.admission.product_form import flow_equivalent_rates
+
     if one_of("queue", queue, *_QUEUES) == _QUEUES[1]:
         return _slow_queues(False, "")
     source = random.Random(11)
@@ -664,6 +672,9 @@ def both_bounds_by_induction(projected: str, factor: str, half: str) -> Finding:
 
 def _optimistic(count: int, monotone: bool) -> Iterator[tuple[AdmissionModel, AdmissionModel, int]]:
     """Pairs of a true and an optimistic model with a threshold: named ones, then drawn ones."""
+
+    from simlib.admission.model import AdmissionModel
+
     if not monotone:
         first, second = overload()
         yield first, second, first.limit
@@ -682,6 +693,9 @@ def _optimistic(count: int, monotone: bool) -> Iterator[tuple[AdmissionModel, Ad
 
 def overload() -> tuple[AdmissionModel, AdmissionModel]:
     """The true and the optimistic model of item 4, without projection."""
+
+    from simlib.admission.model import AdmissionModel
+
     return AdmissionModel(4, (1,) * 14, 1, 1), AdmissionModel(4, (20,) * 7 + (1,) * 7, 1, 1)
 
 
@@ -722,6 +736,9 @@ def _violation(
     first: AdmissionModel, second: AdmissionModel, theta: int, factor: str, half: str
 ) -> Finding | None:
     """Refuted by the first increment of a threshold outside its bounds; None if there is none."""
+
+    from simlib.admission.model import increments, threshold
+
     found = increments(second, threshold(theta, first.limit))
     sizes = Fraction(first.limit + 1, 2), Fraction(first.limit, 2), Fraction(first.limit)
     size = dict(zip(_HALVES, sizes, strict=True))[one_of("half", half, *_HALVES)]
@@ -747,6 +764,9 @@ def _violation(
 )
 def drawn_optimistic_models(projected: str, factor: str, half: str) -> Finding:
     """60 drawn true models, an optimistic one each, five thresholds, every state, in rationals."""
+
+    from simlib.admission.model import increments, threshold
+
     closest = Fraction(0)
     monotone = one_of("projected", projected, *_PROJECTED) == _PROJECTED[0]
     for first, second, theta in _optimistic(60, monotone):
@@ -825,6 +845,9 @@ def geometric_sums_by_induction(shift: str) -> Finding:
 
 def _stable_ratios(shift: str, count: int, reason: str) -> Finding:
     """Refuted by a stable model whose Delta exceeds its bound; with the largest share otherwise."""
+
+    from simlib.admission.model import AdmissionModel, c1_c2
+
     closest = Fraction(0)
     one = AdmissionModel("1/2", (1,) * 12, 0, 1)
     for model in (one, *drawn(count, limit=6, shape="nondecreasing")):
@@ -866,6 +889,10 @@ def stable_drawn_models(shift: str) -> Finding:
 )
 def overload_and_three_tiers(excess: str, largest: str, diameters: str) -> Finding:
     """Compute the factor, the bounds and the diameters in rationals; they are this whole part."""
+
+    from simlib.admission.model import diameter, increments, model_of, threshold
+    from simlib.admission.network import three_tier
+
     first, second = overload()
     rates = ("1/4", "2/5", "99/100")
     value = increments(second, threshold(14, 14))[7] / _second_bound(first, 14, 8, _FACTORS[0])

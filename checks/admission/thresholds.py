@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from checks.admission.birth_death import (
     described,
@@ -27,14 +29,9 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from simlib.admission.model import (
-    AdmissionModel,
-    bellman,
-    phi,
-    policies,
-    threshold,
-    threshold_costs,
-)
+
+if TYPE_CHECKING:
+    from simlib.admission.model import AdmissionModel
 
 # A threshold is enough -----------------------------------------------------------------------------
 
@@ -48,10 +45,15 @@ _FIRST = (
 )
 _RATES = ("positive", "nonnegative")
 
-#: Nondecreasing rates that are not concave.
-BENT = AdmissionModel(
-    2, ("1/2", "5/4", "3/2", "5/2", 4, 5), rejection_cost="3/4", holding_cost="1/2"
-)
+
+@cache
+def bent() -> AdmissionModel:
+    """A model whose rates are nondecreasing but not concave."""
+    from simlib.admission.model import AdmissionModel
+
+    rates = ("1/2", "5/4", "3/2", "5/2", 4, 5)
+    return AdmissionModel(2, rates, rejection_cost="3/4", holding_cost="1/2")
+
 
 threshold_gain = Claim(
     "admission.threshold_gain",
@@ -214,6 +216,9 @@ def mixture_by_summation(weight: str, rates: str) -> Finding:
 
 def _mixture(model: AdmissionModel, alphas: Sequence, weight: str) -> tuple[list, Fraction]:
     """Law and cost of the mixture of thresholds with the stated weights."""
+
+    from simlib.admission.model import threshold
+
     weights, product, w, total = [], Fraction(1), Fraction(1), Fraction(0)
     for theta, alpha in enumerate((*alphas, 0)):
         w *= model.arrival_rate / model.rates[theta - 1] if theta else 1
@@ -231,6 +236,9 @@ def _mixture(model: AdmissionModel, alphas: Sequence, weight: str) -> tuple[list
 
 def _unmixed(weight: str) -> Finding | None:
     """Refuted by one coin at state 0, S = 1; None if its law is the mixture."""
+
+    from simlib.admission.model import AdmissionModel
+
     model = AdmissionModel(1, (1,), rejection_cost=1, holding_cost=1)
     law, (mixed, _) = (
         solved_law(model, (Fraction(1, 2),)),
@@ -279,6 +287,9 @@ def only_one_weight_is_left(first: str) -> Finding:
 
 def _same_cost_as_a_threshold(first: str, count: int) -> Finding | None:
     """Refuted by a policy without coins whose cost is not that of its threshold; None if all agree."""
+
+    from simlib.admission.model import policies, threshold
+
     for model in drawn(count, limit=4, shape="any"):
         costs = [solved_cost(model, threshold(theta, 4)) for theta in range(5)]
         for rule in policies(4):
@@ -342,17 +353,20 @@ def the_bent_instance(costs: str, minima: str, policy: str) -> Finding:
     equation in all seven states, with no d(s) = R, leave one policy (`threshold_concave`: the equation
     has one solution, whatever the rates).
     """
-    found = [solved_cost(BENT, threshold(theta, 6)) for theta in range(7)]
+
+    from simlib.admission.model import threshold
+
+    found = [solved_cost(bent(), threshold(theta, 6)) for theta in range(7)]
     lowest = [
         theta
         for theta in range(7)
         if all(found[theta] <= found[k] for k in (theta - 1, theta + 1) if 0 <= k <= 6)
     ]
-    increments = optimal_increments(BENT, min(found))
-    residual = optimality_residual(BENT, min(found), increments)
-    if residual or BENT.rejection_cost in increments:
+    increments = optimal_increments(bent(), min(found))
+    residual = optimality_residual(bent(), min(found), increments)
+    if residual or bent().rejection_cost in increments:
         return undecided("the increments do not solve the optimality equation, or there is a tie")
-    best = [int(step < BENT.rejection_cost) for step in increments]
+    best = [int(step < bent().rejection_cost) for step in increments]
     for name, stated, true in (
         ("costs", costs, listed(found)),
         ("local minima", minima, listed(lowest)),
@@ -361,7 +375,7 @@ def the_bent_instance(costs: str, minima: str, policy: str) -> Finding:
         if stated != true:
             return refuted(f"{name}: {true}, not {stated}")
     return proved(
-        f"d = ({listed(increments)}) solves the optimality equation; R = {BENT.rejection_cost}",
+        f"d = ({listed(increments)}) solves the optimality equation; R = {bent().rejection_cost}",
         **{"costs of thresholds": exact(costs)},
     )
 
@@ -403,10 +417,22 @@ _TIES = ("up to ties", "without exception")
 _RANGES = (r"d\ge0", r"0\le d\le R")
 _RULES = ("d(s+1)", "d(s)")
 
-#: Every policy costs the same.
-TIED = AdmissionModel(2, (1, 2, 3, 4), rejection_cost=1, holding_cost=1)
-#: phi = (1, 1, 0): a valley with a step, from rates that are not concave.
-STEP = AdmissionModel(1, (1, 3), rejection_cost=1, holding_cost=1)
+
+@cache
+def tied_model() -> AdmissionModel:
+    """A model in which every policy costs the same."""
+    from simlib.admission.model import AdmissionModel
+
+    return AdmissionModel(2, (1, 2, 3, 4), rejection_cost=1, holding_cost=1)
+
+
+@cache
+def stepped() -> AdmissionModel:
+    """A model with phi = (1, 1, 0): a valley with a step, from rates that are not concave."""
+    from simlib.admission.model import AdmissionModel
+
+    return AdmissionModel(1, (1, 3), rejection_cost=1, holding_cost=1)
+
 
 threshold_concave = Claim(
     "admission.threshold_concave",
@@ -522,9 +548,12 @@ def _is_convex(values: Sequence) -> bool:
 
 def _other_costs(given: str, costs: str, count: int) -> Finding | None:
     """Refuted by a problem whose phi is as given and whose costs are not as stated; else None."""
+
+    from simlib.admission.model import phi, threshold
+
     one_of("given", given, *_GIVEN)
     fits = _is_valley if one_of("costs", costs, *_COSTS) == _COSTS[0] else _is_convex
-    for model in (BENT, *drawn(count, limit=6, shape="any")):
+    for model in (bent(), *drawn(count, limit=6, shape="any")):
         found = [solved_cost(model, threshold(theta, 6)) for theta in range(7)]
         if (given == _GIVEN[1] or _is_valley(phi(model))) and not fits(found):
             return refuted(
@@ -599,6 +628,9 @@ def scan_by_induction(shape: str, stop: str) -> Finding:
 
 def _stopped(model: AdmissionModel, stop: str) -> int:
     """Where the scan with the stated rule stops."""
+
+    from simlib.admission.model import phi, threshold_costs
+
     one_of("stop", stop, *_STOPS)
     values, costs = phi(model), threshold_costs(model)
     for theta in range(model.limit):
@@ -610,8 +642,11 @@ def _stopped(model: AdmissionModel, stop: str) -> int:
 
 def _wrong_scan(shape: str, stop: str, count: int) -> Finding | None:
     """Refuted by a problem in which the scan misses the smallest optimal threshold; else None."""
+
+    from simlib.admission.model import threshold
+
     one_of("shape", shape, *_SHAPES)
-    for model in (TIED, *drawn(count, limit=6, shape=shape)):
+    for model in (tied_model(), *drawn(count, limit=6, shape=shape)):
         costs = [
             solved_cost(model, threshold(theta, model.limit)) for theta in range(model.limit + 1)
         ]
@@ -719,15 +754,18 @@ def one_solution(range: str, rule: str) -> Finding:
 
 def _bent_increments(range: str, rule: str, reason: str) -> Finding:
     """Refuted by the bent instance, where R lies between the increments and the order is not theirs."""
-    cost = min(threshold_costs(BENT))
-    steps = optimal_increments(BENT, cost)
-    if optimality_residual(BENT, cost, steps):
+
+    from simlib.admission.model import threshold_costs
+
+    cost = min(threshold_costs(bent()))
+    steps = optimal_increments(bent(), cost)
+    if optimality_residual(bent(), cost, steps):
         return undecided("the increments do not solve the optimality equation")
-    shown = f"{described(BENT)}: d = ({listed(steps)})"
-    if range == _RANGES[1] and max(steps) > BENT.rejection_cost:
+    shown = f"{described(bent())}: d = ({listed(steps)})"
+    if range == _RANGES[1] and max(steps) > bent().rejection_cost:
         return refuted(f"{shown}, above R")
     for s, (lower, upper) in enumerate(pairwise(steps), start=1):
-        if rule == _RULES[1] and lower > BENT.rejection_cost > upper:
+        if rule == _RULES[1] and lower > bent().rejection_cost > upper:
             return refuted(f"{shown}: at s = {s} admitting is optimal, although d({s}) > R")
     return undecided(reason)
 
@@ -799,8 +837,11 @@ def increments_grow(shape: str, ties: str) -> Finding:
 
 def _no_threshold(shape: str, ties: str, count: int) -> Finding | None:
     """Refuted by a problem with an optimal policy that is no threshold (but for ties); else None."""
+
+    from simlib.admission.model import bellman, threshold
+
     one_of("ties", ties, *_TIES)
-    named = (TIED,) if shape == _SHAPES[0] else (TIED, BENT)
+    named = (tied_model(),) if shape == _SHAPES[0] else (tied_model(), bent())
     for model in (*named, *drawn(count, limit=6, shape=shape)):
         cost = min(solved_cost(model, threshold(t, model.limit)) for t in range(model.limit + 1))
         steps = optimal_increments(model, cost)
@@ -822,19 +863,24 @@ def _no_threshold(shape: str, ties: str, count: int) -> Finding | None:
 )
 def two_named_instances(tied: str, missed: str) -> Finding:
     """Solve the balance equations of all policies of both instances, in rationals; decided whole."""
-    costs = {solved_cost(TIED, rule) for rule in policies(4)}
+
+    from simlib.admission.model import phi, policies, threshold
+
+    costs = {solved_cost(tied_model(), rule) for rule in policies(4)}
     if costs != {Fraction(tied)}:
-        return refuted(f"{described(TIED)}: the policies cost {listed(sorted(costs))}")
-    steps = optimal_increments(TIED, Fraction(tied))
-    if optimality_residual(TIED, Fraction(tied), steps) or set(steps) != {TIED.rejection_cost}:
-        return refuted(f"{described(TIED)}: d = ({listed(steps)})")
-    found = [solved_cost(STEP, threshold(theta, 2)) for theta in range(3)]
-    if _stopped(STEP, _STOPS[0]) != 0 or not _is_valley(phi(STEP)):
+        return refuted(f"{described(tied_model())}: the policies cost {listed(sorted(costs))}")
+    steps = optimal_increments(tied_model(), Fraction(tied))
+    if optimality_residual(tied_model(), Fraction(tied), steps) or set(steps) != {
+        tied_model().rejection_cost
+    }:
+        return refuted(f"{described(tied_model())}: d = ({listed(steps)})")
+    found = [solved_cost(stepped(), threshold(theta, 2)) for theta in range(3)]
+    if _stopped(stepped(), _STOPS[0]) != 0 or not _is_valley(phi(stepped())):
         return undecided("the second instance is not as stated")
     return decide(
         min(found) == found[2] == Fraction(missed) and found[0] == 1,
         f"16 policies cost {tied} each; the other instance's thresholds cost {listed(found)}",
-        f"the thresholds of {described(STEP)} cost {listed(found)}",
+        f"the thresholds of {described(stepped())} cost {listed(found)}",
         **{"least cost of the second": exact(min(found))},
     )
 

@@ -7,13 +7,15 @@ import random
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from checks.admission.birth_death import listed
 from checks.admission.instances import SOURCE
 from checks.claim import Claim, Source
 from checks.finding import PROVED, Finding, combine, one_of, proved, refuted, undecided
-from simlib.admission.network import Network
-from simlib.admission.product_form import flow_equivalent_rates
+
+if TYPE_CHECKING:
+    from simlib.admission.network import Network
 
 _SHAPES = ("concave", "convex")
 _ADDED = ("one server or infinitely many", "any nondecreasing rate")
@@ -218,6 +220,9 @@ def first_station(shape: str) -> Finding:
 
 def _networks(count: int) -> Iterator[tuple[Network, str]]:
     """Drawn stations side by side, at most one of them with several servers."""
+
+    from simlib.admission.network import Network
+
     source = random.Random(17)
     for _ in range(count):
         n = source.randint(2, 5)
@@ -234,6 +239,9 @@ def _networks(count: int) -> Iterator[tuple[Network, str]]:
 )
 def rates_of_drawn_networks(shape: str) -> Finding:
     """60 drawn networks of 2 to 5 stations, S = 8, in rationals by convolution."""
+
+    from simlib.admission.product_form import flow_equivalent_rates
+
     for network, name in _networks(60):
         rates = flow_equivalent_rates(network, 8)
         if not _has_shape(rates, one_of("shape", shape, *_SHAPES)):

@@ -302,8 +302,9 @@ over the $n_j$ pulls $i$ of $j$ in that epoch but the first, $d_i$ their gaps. L
 $\kappa_j=\underline q_j^{\,<<slope>>}$, $\kappa=\min_j\kappa_j$, $K$ the number of epochs after the
 first in $T$ steps, $\delta\in(0,1)$ and $\ell=\ln(2mK/\delta)$. With probability at least $1-\delta$
 all errors are
-$$|\hat q_j-q_j|\ \le\ \frac{<<radius>>}{\kappa_jT_k}\sqrt{\frac{n_j\ell}2},\qquad\text{and then}\qquad
-\max_{a\in\mathcal S}U_T(a)-U_T\ \le\ T_0+mK+\sum_{k<K}T'_{k+1}\sum_j|\hat q_j-q_j|,$$
+$$|\hat q_j-q_j|\ \le\ \frac{<<radius>>}{\kappa_jT_k}\sqrt{\frac{n_j\ell}2},$$
+and then
+$$\max_{a\in\mathcal S}U_T(a)-U_T\ \le\ T_0+mK+\sum_{k<K}T'_{k+1}\sum_j|\hat q_j-q_j|,$$
 $T'_k\le T_k$ the steps of epoch $k$. The last sum is at most
 $\dfrac{<<total>>}{\kappa}\sqrt{m\,\ell\,(T+T_0)}$.
 """,
