@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from checks.finding import Finding, proved, refuted, undecided
+from checks.finding import Finding, decimal, proved, refuted, undecided
 
 if TYPE_CHECKING:
     from checks.claim import Claim
@@ -55,6 +55,36 @@ def one_for_each(name: str, text: str, *cases: object) -> list[str]:
         each = "; ".join(map(str, cases))
         raise ValueError(f"{name} = {text!r}: must be {len(cases)} numbers, for {each}")
     return texts
+
+
+def misprint(
+    name: str, text: str, cases: Iterable[tuple[str, Fraction]], digits: int = 6
+) -> Finding | None:
+    """Refuted at the first of several decimals that is not its value, correctly rounded; else None.
+
+    Parameters
+    ----------
+    name : str
+        How the list of decimals is called.
+    text : str
+        Decimals, parted by commas.
+    cases : iterable of (str, Fraction)
+        What each decimal is, and its value.
+    digits : int
+        Of the value, in what is found.
+
+    Raises
+    ------
+    ValueError
+        If their number differs, or one is no plain decimal.
+    """
+    cases = list(cases)
+    texts = one_for_each(name, text, *(case for case, _ in cases))
+    for (case, value), one in zip(cases, texts, strict=True):
+        stated, half = as_printed_decimal(name, one)
+        if abs(value - stated) > half:
+            return refuted(f"{case}: {decimal(value, digits)}, not {one}")
+    return None
 
 
 def unfit(values: Any, evidence: Evidence, name: str) -> Finding | None:

@@ -10,6 +10,7 @@ from checks.admission import bias, perturbation, thresholds, throughput
 from checks.admission.birth_death import SHAPES, drawn, drawn_acceptance, solved_cost, solved_law
 from checks.claim import find
 from checks.finding import PROVED
+from checks.judging import misprint
 from simlib.admission.model import (
     AdmissionModel,
     bellman,
@@ -142,10 +143,31 @@ def test_the_weaker_bounds_of_the_theory_document_are_proved_too(claim, number, 
 
 
 def test_decimals_are_compared_as_printed():
-    assert bias.misprinted("x", "0.3, 0.67", [Fraction(1, 3), Fraction(2, 3)]) is None
-    assert "0.666667, not 0.66" in bias.misprinted("x", "0.66", [Fraction(2, 3)]).witness
-    with pytest.raises(ValueError, match="2 decimals"):
-        bias.misprinted("x", "0.66", [Fraction(2, 3)] * 2)
+    third, rest = ("a", Fraction(1, 3)), ("b", Fraction(2, 3))
+    assert misprint("x", "0.3, 0.67", [third, rest]) is None
+    assert misprint("x", "0.3, 0.66", [third, rest]).witness == "b: 0.666667, not 0.66"
+    for text in ("0.66", "0.3, 0.67, 0.5"):
+        with pytest.raises(ValueError, match="must be 2 numbers, for a; b"):
+            misprint("x", text, [third, rest])
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "text"),
+    [
+        ("module_variance", "queue", "1.000, 1.000"),
+        ("kl_radius", "below", "0.8062"),
+        ("regret_theorem", "at_7", "20.8, 42.2, 50.2, 1.0"),
+        ("regret_bound", "better", "increments"),
+        ("tiers_baselines", "reject", "0.0753"),
+        ("sample_law", "sums", "0.0007"),
+    ],
+)
+def test_a_list_that_is_too_short_or_too_long_is_no_verdict(name, number, text):
+    claim = find(f"admission.{name}")
+    for check in claim.checks:
+        if number in check.parameters:
+            with pytest.raises(ValueError, match=f"{number} = .*must be [0-9]+ numbers"):
+                check.decide(claim.claimed | {number: text})
 
 
 def test_every_claim_of_these_modules_reads_all_its_numbers_in_general():

@@ -33,6 +33,7 @@ from checks.contextual.small_instances import (
     regret,
     switching_rounds,
 )
+from checks.judging import misprint
 
 CLAIMS = (
     *("regret_telescopes", "psi_product_bound", "path_likelihood"),
@@ -368,7 +369,7 @@ def test_an_impossible_system_is_refused(options, message):
 def test_wrong_words_and_lists_are_errors_not_verdicts():
     with pytest.raises(ValueError, match="policy = 'fifo'"):
         value(optimality.TWO_JOBS, LAST["q"], "fifo")
-    with pytest.raises(ValueError, match="must be 2 decimals"):
-        switching.misprint("x", "0.5", [HALF, HALF])
+    with pytest.raises(ValueError, match="must be 2 numbers, for x = 1; x = 2"):
+        misprint("x", "0.5", switching.numbered("x", [HALF, HALF]))
     with pytest.raises(ValueError, match="switch = 't-3'"):
         switching.telescoping_by_induction("1", "t-3", "T")

@@ -23,7 +23,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal, as_stated
+from checks.judging import as_stated, misprint
 
 if TYPE_CHECKING:
     from simlib.admission.model import AdmissionModel
@@ -335,38 +335,14 @@ def table_of_the_network(**numbers: str) -> Finding:
         for way in ("up", "down"):
             name = f"{way}_{load}"
             values = [getattr(diameter(model), way) for model in models]
-            wrong = misprinted(name, numbers[name], values)
+            cases = [
+                (f"{name}, S = {model.limit}", v) for model, v in zip(models, values, strict=True)
+            ]
+            wrong = misprint(name, numbers[name], cases)
             if wrong:
                 return wrong
             shown[name] = exact(decimal(values[-1], 6))
     return proved("24 mean passage times, correctly rounded", **shown)
-
-
-def misprinted(name: str, texts: str, values: Sequence[Fraction]) -> Finding | None:
-    """Refuted at the first of several decimals that is not its value, correctly rounded; else None.
-
-    Parameters
-    ----------
-    name : str
-        What the decimals are.
-    texts : str
-        Decimals, separated by a comma and a space.
-    values : sequence of Fraction
-        As many.
-
-    Raises
-    ------
-    ValueError
-        If their number differs, or one is no plain decimal.
-    """
-    listed_texts = texts.split(", ")
-    if len(listed_texts) != len(values):
-        raise ValueError(f"{name} = {texts!r}: must be {len(values)} decimals")
-    for text, true in zip(listed_texts, values, strict=True):
-        stated, half = as_printed_decimal(name, text)
-        if abs(true - stated) > half:
-            return refuted(f"{name}: {decimal(true, 6)}, not {text}")
-    return None
 
 
 # Increments of the bias ----------------------------------------------------------------------------
@@ -689,20 +665,21 @@ def holes_at_the_bottom(light: str, heavy: str, worst: str, best: str) -> Findin
     for name, text, rate, limit in (("light", light, "1/2", 200), ("heavy", heavy, "9/10", 8)):
         model = _hole(rate, limit)
         bounds = _bounds_of(model, 1)
-        values = [
-            increments(model, (0, *(1,) * (limit - 1)))[0],
-            bounds[_BOUNDS[1]],
-            bounds[_BOUNDS[0]],
-        ]
-        wrong = misprinted(f"lambda = {rate}", text, values)
+        cases = {
+            "d(1)": increments(model, (0, *(1,) * (limit - 1)))[0],
+            "C_2": bounds[_BOUNDS[1]],
+            "the bound": bounds[_BOUNDS[0]],
+        }
+        wrong = misprint(name, text, [(f"lambda = {rate}, {of}", v) for of, v in cases.items()])
         if wrong:
             return wrong
-        if not values[1] < values[0] <= values[2]:
+        if not cases["C_2"] < cases["d(1)"] <= cases["the bound"]:
             return undecided(f"{name}: the increment lies elsewhere")
     largest, size, steady = _largest_increments()
     if largest != (0, *(1,) * 9):
         return undecided(f"the largest increment is that of {largest}")
-    wrong = misprinted("all policies", worst, [size]) or misprinted("thresholds", best, [steady])
+    wrong = misprint("worst", worst, [("all policies", size)])
+    wrong = wrong or misprint("best", best, [("thresholds", steady)])
     return wrong or proved(
         "1024 policies of the three tiers, two of one server",
         worst=exact(decimal(size, 6)),

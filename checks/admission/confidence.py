@@ -27,6 +27,7 @@ from checks.judging import (
     as_stated,
     exponential_above_line,
     first_unfit,
+    one_for_each,
     unfit,
 )
 
@@ -302,7 +303,8 @@ def chernoff_and_union(pairs: str, anytime: str) -> Finding:
 
     p_, samples, levels = Fraction(1, 5), 500, (2, 3, 4)
     terms = samples if one_of("pairs", pairs, *_PAIRS) == _PAIRS[0] else 1
-    for text, level in zip(anytime.split(", "), levels, strict=True):
+    texts = one_for_each("anytime", anytime, *(f"L = {level}" for level in levels))
+    for text, level in zip(texts, levels, strict=True):
         value = some_n_fails(p_, samples, level)
         number, half = as_printed_decimal("anytime", text)
         if abs(value - number) > half:
@@ -430,7 +432,7 @@ def visits_from_below(kappa: str, below: str) -> Finding:
     from checks.methods.certified import ball, ends
 
     p, samples = Fraction(1, 20), 400
-    for level, text in enumerate(below.split(", "), start=1):
+    for level, text in enumerate(one_for_each("below", below, "L = 1", "L = 2", "L = 3"), start=1):
         value = falls_below(p, samples, level, Fraction(1))
         number, half = as_printed_decimal("below", text)
         if abs(value - number) > half:

@@ -20,7 +20,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal, as_stated
+from checks.judging import as_printed_decimal, as_stated, one_for_each
 
 _BASEL = (r"\tfrac{\pi^2}6", r"\tfrac32")
 _STATIONS = ("one station", "one station or more")
@@ -213,9 +213,13 @@ def constants_of_one_queue(cap: str, in_first: str, in_third: str) -> Finding:
                 return proved(told)
             return refuted(f"{told}, not {text}") if apart > ball(half) else undecided(told)
 
-        for limit, first, third in zip(
-            (5, 10, 20), in_first.split(", "), in_third.split(", "), strict=True
-        ):
+        limits = (5, 10, 20)
+        told = [f"S = {limit}" for limit in limits]
+        columns = (
+            one_for_each("in_first", in_first, *told),
+            one_for_each("in_third", in_third, *told),
+        )
+        for limit, first, third in zip(limits, *columns, strict=True):
             model = model_of(tandem(Fraction(1, 2), (1,)), limit, rejection_cost=10, holding_cost=1)
             known = constants_of(model)
             leading = 4 * (1 + root2) * ball(known.model).sqrt()

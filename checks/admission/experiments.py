@@ -33,7 +33,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal, unfit
+from checks.judging import misprint, one_for_each, unfit
 from checks.methods.statistical import FEWEST_RUNS, at_least, at_most, equals
 
 if TYPE_CHECKING:
@@ -119,7 +119,8 @@ def best_thresholds(dear_2: str, dear_5: str, dear_10: str, dear_20: str) -> Fin
     The part is about sixteen instances, so it is decided whole.
     """
     for cost, text in zip(_COSTS, (dear_2, dear_5, dear_10, dear_20), strict=True):
-        for size, stated in zip(SIZES, text.split(", "), strict=True):
+        texts = one_for_each(f"dear_{cost}", text, *(f"n = {size}" for size in SIZES))
+        for size, stated in zip(SIZES, texts, strict=True):
             best = _case(size, cost)[0]
             if best != int(stated):
                 return refuted(f"n = {size}, R = {cost}: the smallest best threshold is {best}")
@@ -141,20 +142,21 @@ def losses_without_learning(load: str, reject: str, accept: str) -> Finding:
 
     The part is about four instances, so it is decided whole.
     """
-    found = {}
-    for i, size in enumerate(SIZES):
-        network, _, _ = tiers(size)
-        heaviest = max(network.loads())
+    for size in SIZES:
+        heaviest = max(tiers(size)[0].loads())
         if heaviest != Fraction(load):
             return refuted(f"n = {size}: load {heaviest}")
-        _, *losses = _case(size, 10)
-        for name, text, loss in zip(
-            ("always reject", "accept all"), (reject, accept), losses, strict=True
-        ):
-            stated, half = as_printed_decimal(name, text.split(", ")[i])
-            if abs(loss - stated) > half:
-                return refuted(f"n = {size}, {name}: {decimal(loss, 8)} r_max a step")
-            found[f"{name}, n = {size}"] = exact(decimal(loss, 8))
+    _, rejecting, accepting = zip(*(_case(size, 10) for size in SIZES), strict=True)
+    found = {}
+    for name, told, text, losses in (
+        ("reject", "always reject", reject, rejecting),
+        ("accept", "accept all", accept, accepting),
+    ):
+        cases = [(f"{told}, n = {size}", loss) for size, loss in zip(SIZES, losses, strict=True)]
+        wrong = misprint(name, text, cases, 8)
+        if wrong:
+            return wrong
+        found |= {case: exact(decimal(loss, 8)) for case, loss in cases}
     return proved("8 losses, correctly rounded", **found)
 
 

@@ -13,7 +13,7 @@ from checks.admission.instances import SOURCE
 from checks.admission.samples import sample_law
 from checks.claim import Claim, Source
 from checks.finding import Finding, combine, decimal, exact, one_of, proved, refuted
-from checks.judging import as_printed_decimal, as_stated
+from checks.judging import as_stated, misprint
 
 if TYPE_CHECKING:
     from simlib.admission.network import Network
@@ -250,17 +250,22 @@ def ratios_of_four_networks(queue: str, tandem: str, tiers: str, parallel: str) 
 
     f = Fraction
     cases = {
-        "one queue": (networks.tandem(f(1, 2), (1,)), queue),
-        "two in series": (tandem_network(), tandem),
-        "three tiers": (certified_case("stable")[0], tiers),
-        "two parallel": (networks.parallel(f(1, 2), (1, f(1, 50)), (f(9, 10), f(1, 10))), parallel),
+        "one queue": (networks.tandem(f(1, 2), (1,)), 4, queue),
+        "two in series": (tandem_network(), 4, tandem),
+        "three tiers": (certified_case("stable")[0], 5, tiers),
+        "two parallel": (
+            networks.parallel(f(1, 2), (1, f(1, 50)), (f(9, 10), f(1, 10))),
+            4,
+            parallel,
+        ),
     }
     shown = {}
-    for name, (network, text) in cases.items():
-        stated = text.split(", ")
-        for s, (value, one) in enumerate(zip(ratios(network, len(stated)), stated, strict=True), 1):
-            middle, half = as_printed_decimal(name, one)
-            if abs(value - middle) > half:
-                return refuted(f"{name}: V_{s} = {decimal(value, 6)}, not {one}")
-            shown[f"V_{s}, {name}"] = exact(decimal(value, 8))
+    for name, (network, limit, text) in cases.items():
+        values = ratios(network, limit)
+        wrong = misprint(
+            name, text, [(f"{name}, V_{s}", value) for s, value in enumerate(values, 1)]
+        )
+        if wrong:
+            return wrong
+        shown |= {f"V_{s}, {name}": exact(decimal(value, 8)) for s, value in enumerate(values, 1)}
     return proved(f"{len(shown)} ratios, correctly rounded", **shown)

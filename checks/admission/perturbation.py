@@ -29,7 +29,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal, as_stated, one_for_each
+from checks.judging import as_stated, misprint
 
 if TYPE_CHECKING:
     from simlib.admission.model import AdmissionModel
@@ -901,21 +901,16 @@ def overload_and_three_tiers(excess: str, largest: str, diameters: str) -> Findi
         for rate in rates
     ]
     found = {
-        "excess": ([excess], [value]),
-        "largest Delta": (
-            one_for_each("largest", largest, *rates),
-            [max(increment_limits(model)) for model in models],
-        ),
-        "diameter": (
-            one_for_each("diameters", diameters, *rates),
-            [diameter(model).longest for model in models],
-        ),
+        "excess": (excess, [value]),
+        "largest Delta": (largest, [max(increment_limits(model)) for model in models]),
+        "diameter": (diameters, [diameter(model).longest for model in models]),
     }
-    for name, (texts, values) in found.items():
-        for text, true in zip(texts, values, strict=True):
-            number, half = as_printed_decimal(name, text)
-            if abs(true - number) > half:
-                return refuted(f"{name}: {decimal(true, 6)}, not {text}")
+    for name, (text, values) in found.items():
+        at = [f", lambda = {rate}" for rate in rates] if len(values) > 1 else [""]
+        cases = [(f"{name}{where}", value) for where, value in zip(at, values, strict=True)]
+        wrong = misprint(name, text, cases)
+        if wrong:
+            return wrong
     return proved(
         "seven numbers, correctly rounded",
         **{name: exact(decimal(values[-1], 9)) for name, (_, values) in found.items()},

@@ -13,7 +13,7 @@ from checks.admission.instances import SOURCE
 from checks.admission.regret import regret_theorem
 from checks.claim import Claim, Source
 from checks.finding import Finding, combine, decimal, one_of, proved, refuted, undecided
-from checks.judging import as_printed_decimal, as_stated
+from checks.judging import as_printed_decimal, as_stated, one_for_each
 
 if TYPE_CHECKING:
     from flint import arb
@@ -292,14 +292,18 @@ def horizons_of_the_term(with_increments: str, with_diameter: str, better: str) 
     """
     from checks.methods.certified import precision
 
+    rates = [f"lambda = {rate}" for rate in RATES]
+    by_increments = one_for_each("with_increments", with_increments, *rates)
+    by_diameter = one_for_each("with_diameter", with_diameter, *rates)
+    smaller_term = one_for_each("better", better, *rates)
     found = []
     for i, rate in enumerate(RATES):
         sizes = sizes_of(rate)
         for text, square, name in (
-            (with_increments, sizes.increments, "increments"),
-            (with_diameter, sizes.diameter, "diameter"),
+            (by_increments[i], sizes.increments, "increments"),
+            (by_diameter[i], sizes.diameter, "diameter"),
         ):
-            middle, half = as_printed_decimal(name, text.split(", ")[i])
+            middle, half = as_printed_decimal(name, text)
             with precision(96):
                 for side in (-half, half):
                     value = _term(square, middle + side)
@@ -313,7 +317,7 @@ def horizons_of_the_term(with_increments: str, with_diameter: str, better: str) 
                         proved(told) if inside else refuted(told) if outside else undecided(told)
                     )
         smaller = _BETTER[int(sizes.diameter < sizes.increments)]
-        stated = one_of("better", better.split(", ")[i], *_BETTER)
+        stated = one_of("better", smaller_term[i], *_BETTER)
         ratio = float(sizes.diameter / sizes.increments) ** 0.5
         told = f"lambda = {rate}: with the diameter {ratio:.3g} times as much as with increments"
         found.append(proved(told) if smaller == stated else refuted(told))

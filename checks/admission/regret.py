@@ -27,7 +27,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal, as_stated, exponential_above_line
+from checks.judging import as_printed_decimal, as_stated, exponential_above_line, one_for_each
 
 if TYPE_CHECKING:
     from flint import arb
@@ -652,6 +652,10 @@ def where_the_bound_says_something(
     from checks.methods.certified import ball, precision
 
     one_of("smallest", smallest, *_SMALLEST)
+    thirds = one_for_each("with_third", with_third, *CERTIFIED)
+    others = one_for_each("with_others", with_others, *CERTIFIED)
+    stated_modules = one_for_each("modules", modules, *CERTIFIED)
+    shares_at_7 = one_for_each("at_7", at_7, *CERTIFIED)
     found = []
     for i, name in enumerate(CERTIFIED):
         known = constants_of(certified_case(name)[2])
@@ -660,8 +664,8 @@ def where_the_bound_says_something(
             with precision(128):
                 return shares(known, horizon, module_of(name, horizon))
 
-        for text, which in ((with_third, "A_3"), (with_others, "A_1 or A_2")):
-            middle, half = as_printed_decimal("exponent", text.split(", ")[i])
+        for text, which in ((thirds[i], "A_3"), (others[i], "A_1 or A_2")):
+            middle, half = as_printed_decimal("exponent", text)
             if half != _EXPONENTS:
                 raise ValueError(f"exponent = {text!r}: must have one decimal each")
             for side in (-half, half):
@@ -678,13 +682,13 @@ def where_the_bound_says_something(
                     proved(told) if inside else refuted(told) if outside else undecided(told)
                 )
         tau = module_of(name, 10**7)
-        stated = modules.split(", ")[i]
+        stated = stated_modules[i]
         found.append(
             proved(f"{name}: tau = {tau}")
             if stated == str(tau)
             else refuted(f"{name}: the least tau is {tau}, not {stated}")
         )
-        middle, half = as_printed_decimal("at_7", at_7.split(", ")[i])
+        middle, half = as_printed_decimal("at_7", shares_at_7[i])
         value = 100 * at(10**7).total
         apart = abs(value - ball(middle))
         told = f"{name}, T = 10^7: {value.str(6, radius=False)} per cent"
@@ -695,7 +699,7 @@ def where_the_bound_says_something(
             if apart > ball(half)
             else undecided(told)
         )
-        late = at(_power_of_ten(Fraction(with_others.split(", ")[i]) + _EXPONENTS))
+        late = at(_power_of_ten(Fraction(others[i]) + _EXPONENTS))
         three = dict(zip(_SMALLEST, (late.third, late.first, late.second), strict=True))
         least = three.pop(smallest)
         told = f"{name}, later: " + ", ".join(

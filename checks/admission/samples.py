@@ -24,7 +24,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal, as_stated
+from checks.judging import as_printed_decimal, as_stated, misprint, one_for_each
 
 if TYPE_CHECKING:
     from simlib.admission.network import Network
@@ -438,7 +438,11 @@ def survivors_of_the_rule(biased: str, unbiased: str, excess: str) -> Finding:
     These numbers are this whole part.
     """
     known = survivors(200)
-    rows = (text.split(", ") for text in (biased, unbiased, excess))
+    states = [f"s = {s}" for s in range(1, len(known) + 1)]
+    rows = (
+        one_for_each(name, text, *states)
+        for name, text in (("biased", biased), ("unbiased", unbiased), ("excess", excess))
+    )
     columns = zip(known, *rows, strict=True)
     for s, ((low, high, true), *printed) in enumerate(columns, start=1):
         ends = {
@@ -545,12 +549,10 @@ def whole_episodes() -> tuple[tuple[Fraction, ...], Fraction, Fraction]:
 def sums_over_episodes(sums: str, length: str, late: str) -> Finding:
     """Solve for the mean visits before the end, in rationals; the numbers are all that is stated."""
     means, steps, rest = whole_episodes()
-    pairs = [
-        (f"sum at s = {s}", *pair)
-        for s, pair in enumerate(zip(sums.split(", "), means, strict=True), 1)
-    ]
-    for name, text, value in [*pairs, ("length", length, steps), ("late", late, 10**6 * rest)]:
-        number, half = as_printed_decimal(name, text)
-        if abs(value - number) > half:
-            return refuted(f"{name}: {decimal(value, 9)}, not {text}")
+    by_state = [(f"sum at s = {s}", mean) for s, mean in enumerate(means, 1)]
+    wrong = misprint("sums", sums, by_state, 9)
+    wrong = wrong or misprint("length", length, [("length", steps)], 9)
+    wrong = wrong or misprint("late", late, [("late", 10**6 * rest)], 9)
+    if wrong:
+        return wrong
     return proved("seven numbers, correctly rounded", recorded_steps=exact(decimal(steps, 9)))

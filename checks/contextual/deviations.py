@@ -23,7 +23,7 @@ from checks.contextual.small_instances import (
     regret,
     switching_rounds,
 )
-from checks.contextual.switching import misprint
+from checks.contextual.switching import numbered
 from checks.finding import (
     PROVED,
     REFUTED,
@@ -37,6 +37,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
+from checks.judging import misprint
 
 # What a deviation costs ----------------------------------------------------------------------------
 
@@ -343,8 +344,8 @@ def bracket_of_three_instances(
             f"lower, instance {number}": exact(low),
             f"upper, instance {number}": exact(high),
         }
-    wrong = misprint("left sum, instance", lower, sums[0])
-    wrong = wrong or misprint("right sum, instance", upper, sums[1])
+    wrong = misprint("lower", lower, numbered("left sum, instance", sums[0]), 9)
+    wrong = wrong or misprint("upper", upper, numbered("right sum, instance", sums[1]), 9)
     return wrong or proved("the regret lies between both sums, and above the last gap", **values)
 
 

@@ -20,7 +20,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_stated
+from checks.judging import as_stated, one_for_each
 
 if TYPE_CHECKING:
     from flint import arb
@@ -433,8 +433,11 @@ def minimax_regret(horizon: int, rate: Fraction, middle: Fraction, half: Fractio
 def exact_minimax_regret(least_1: str, least_2: str) -> Finding:
     """Solve both pairs for T = 3 and T = 4 in rationals: this part of the statement is these numbers."""
     found = []
-    for (rate, middle, half), stated in zip(PAIRS, (least_1, least_2), strict=True):
-        for horizon, number in zip((3, 4), stated.split(", "), strict=True):
+    for (rate, middle, half), name, stated in zip(
+        PAIRS, ("least_1", "least_2"), (least_1, least_2), strict=True
+    ):
+        numbers = one_for_each(name, stated, "T = 3", "T = 4")
+        for horizon, number in zip((3, 4), numbers, strict=True):
             least = minimax_regret(horizon, rate, middle, half)
             name = f"minimax regret, lambda = {rate}, T = {horizon}"
             found.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 
 from checks.claim import Claim, Printed, Source
@@ -25,7 +26,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal
+from checks.judging import as_printed_decimal, misprint, one_for_each
 from checks.methods.certified import ball, precision, quantity
 
 # Telescoping ---------------------------------------------------------------------------------------
@@ -225,35 +226,13 @@ def three_instances_in_rationals(
             return refuted(f"instance {number}: R_T = {true}, not {claimed}")
         values[f"regret, instance {number}"] = exact(true)
     means = [one.mean for one in switching_rounds(NAMED[0], STAY_OR_SWITCH)]
-    wrong = misprint("E psi(t,8), t", terms, means)
+    wrong = misprint("terms", terms, numbered("E psi(t,8), t", means), 9)
     return wrong or proved("three recursions agree in every term of three sums", **values)
 
 
-def misprint(name: str, claimed: str, values) -> Finding | None:
-    """Refuted at the first of several decimals that is not its value, correctly rounded; else None.
-
-    Parameters
-    ----------
-    name : str
-        What the decimals are; the place of the wrong one is added.
-    claimed : str
-        Decimals, separated by a comma and a space.
-    values : sequence of Fraction
-        As many.
-
-    Raises
-    ------
-    ValueError
-        If their number differs, or one is no plain decimal.
-    """
-    texts = claimed.split(", ")
-    if len(texts) != len(values):
-        raise ValueError(f"{name} = {claimed!r}: must be {len(values)} decimals")
-    for number, (text, true) in enumerate(zip(texts, values, strict=True), 1):
-        stated, half = as_printed_decimal(name, text)
-        if not abs(true - stated) <= half:
-            return refuted(f"{name} = {number}: {decimal(true, 9)}, not {text}")
-    return None
+def numbered(name: str, values: Iterable[Fraction]) -> list[tuple[str, Fraction]]:
+    """The values with their name and number, from 1 on, for `misprint`."""
+    return [(f"{name} = {number}", value) for number, value in enumerate(values, 1)]
 
 
 @regret_telescopes.check(method="exact", scope="instances", part="sum", false={"first": "2"})
@@ -453,13 +432,16 @@ def sums_of_three_instances(regrets: str, means: str, products: str) -> Finding:
     rounds = [switching_rounds(instance, STAY_OR_SWITCH) for instance in NAMED]
     true = [regret(instance, STAY_OR_SWITCH) for instance in NAMED]
     first = [sum(one.product for one in row) for row in rounds]
-    found = misprint("R_T of instance", regrets, true)
-    found = found or misprint("sum of E[gap psi~], instance", means, first)
+    found = misprint("regrets", regrets, numbered("R_T of instance", true), 9)
+    found = found or misprint("means", means, numbered("sum of E[gap psi~], instance", first), 9)
     if found:
         return found
     values = {}
     with precision(120):
-        for number, (row, text) in enumerate(zip(rounds, products.split(", "), strict=True), 1):
+        texts = one_for_each(
+            "products", products, *(f"instance {i + 1}" for i in range(len(NAMED)))
+        )
+        for number, (row, text) in enumerate(zip(rounds, texts, strict=True), 1):
             total = _sum_of(_BOUNDS[0], row)
             stated, half = as_printed_decimal("products", text)
             shown = f"sum of m delta, instance {number}"
