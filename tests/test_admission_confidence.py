@@ -11,7 +11,6 @@ from scipy.optimize import linprog
 from checks.admission.confidence import (
     costs_of_a_threshold,
     coverage,
-    doubling_share,
     falls_below,
     one_sample_by_powers,
     runs_with_a_miss,
@@ -20,6 +19,7 @@ from checks.admission.confidence import (
     splits,
 )
 from checks.admission.planning import every_vertex, largest_mean
+from checks.admission.regions import doubling_share
 from checks.admission.samples import chain_of, samples_by_powers, survivors, whole_episodes
 from checks.claim import find
 from checks.finding import PROVED, REFUTED, UNDECIDED

@@ -11,6 +11,7 @@ from checks.admission import perturbation as perturbation
 from checks.admission import throughput as throughput
 from checks.admission import samples as samples
 from checks.admission import confidence as confidence
+from checks.admission import regions as regions
 from checks.admission import planning as planning
 from checks.admission import regret as regret
 from checks.admission import corollaries as corollaries
