@@ -53,16 +53,19 @@ all policies.
    $D\ge\frac U\lambda\bigl(\frac\kappa\lambda\bigr)^{S-i_0}$: exponential in $S$.
 3. *Critical.* If $\mu(i)\le\lambda$ for all $i$, then $D_\uparrow\le\frac U\lambda\frac{S(S+1)}2$.
 4. *Overload.* If $\mu(1)\le\mu(i)\le\kappa<\lambda$ for all $i$, then
-   $S\frac U\lambda\le D\le S\,\max\{\frac U{\lambda-\kappa},\frac U{\mu(1)}\}$: <<overload>> in $S$.
-   In a network of single servers $\kappa=\min_i\mu_i/v_i$ will do, the rate of the bottleneck.
+   $$S\frac U\lambda\le D\le S\,\max\Bigl\{\frac U{\lambda-\kappa},\frac U{\mu(1)}\Bigr\}:$$
+   <<overload>> in $S$. In a network of single servers $\kappa=\min_i\mu_i/v_i$ will do, the rate of the bottleneck.
 5. *The source's network* (one queue a tier, rates 1, $p=\tfrac12$, $U=\lambda+3$: numbers of ours, the
-   source's are lost), where $\kappa=\tfrac12$. Steps for $S=5,10,20,30$:
+   source's are lost), where $\kappa=\tfrac12$. Steps:
 
-   | $\lambda$ | up | down |
-   | --- | --- | --- |
-   | 1/4 | <<up_stable>> | <<down_stable>> |
-   | 1/2 | <<up_critical>> | <<down_critical>> |
-   | 99/100 | <<up_overload>> | <<down_overload>> |
+   | $\lambda$ | $S=5$ | 10 | 20 | 30 |
+   | --- | --- | --- | --- | --- |
+   | 1/4, up | <<up_stable:cells>> |
+   | 1/4, down | <<down_stable:cells>> |
+   | 1/2, up | <<up_critical:cells>> |
+   | 1/2, down | <<down_critical:cells>> |
+   | 99/100, up | <<up_overload:cells>> |
+   | 99/100, down | <<down_overload:cells>> |
 
    The source says of its experiments that the network is not stable: there the diameter is small.
 """,
