@@ -54,7 +54,8 @@ all policies.
 3. *Critical.* If $\mu(i)\le\lambda$ for all $i$, then $D_\uparrow\le\frac U\lambda\frac{S(S+1)}2$.
 4. *Overload.* If $\mu(1)\le\mu(i)\le\kappa<\lambda$ for all $i$, then
    $$S\frac U\lambda\le D\le S\,\max\Bigl\{\frac U{\lambda-\kappa},\frac U{\mu(1)}\Bigr\}:$$
-   <<overload>> in $S$. In a network of single servers $\kappa=\min_i\mu_i/v_i$ will do, the rate of the bottleneck.
+   <<overload>> in $S$. In a network of single servers $\kappa=\min_i\mu_i/v_i$ will do, the rate of
+   the bottleneck.
 5. *The source's network* (one queue a tier, rates 1, $p=\tfrac12$, $U=\lambda+3$: numbers of ours, the
    source's are lost), where $\kappa=\tfrac12$. Steps:
 

@@ -901,17 +901,17 @@ def overload_and_three_tiers(excess: str, largest: str, diameters: str) -> Findi
         for rate in rates
     ]
     found = {
-        "excess": (excess, [value]),
-        "largest Delta": (largest, [max(increment_limits(model)) for model in models]),
-        "diameter": (diameters, [diameter(model).longest for model in models]),
+        "excess": ("excess", excess, [value]),
+        "largest Delta": ("largest", largest, [max(increment_limits(model)) for model in models]),
+        "diameter": ("diameters", diameters, [diameter(model).longest for model in models]),
     }
-    for name, (text, values) in found.items():
+    for what, (name, text, values) in found.items():
         at = [f", lambda = {rate}" for rate in rates] if len(values) > 1 else [""]
-        cases = [(f"{name}{where}", value) for where, value in zip(at, values, strict=True)]
+        cases = [(f"{what}{where}", value) for where, value in zip(at, values, strict=True)]
         wrong = misprint(name, text, cases)
         if wrong:
             return wrong
     return proved(
         "seven numbers, correctly rounded",
-        **{name: exact(decimal(values[-1], 9)) for name, (_, values) in found.items()},
+        **{what: exact(decimal(values[-1], 9)) for what, (*_, values) in found.items()},
     )
