@@ -7,7 +7,7 @@ from itertools import product
 
 from checks.admission.birth_death import solved_cost, solved_law
 from checks.methods.coq_values import by_index, real
-from checks.methods.kernel import Anchor, Mutant, Theorem
+from checks.methods.kernel import Anchor, Mutant, Reach, Theorem
 from simlib.admission.model import AdmissionModel
 
 # Anchors of the network: closed chains solved state by state -----------------------------------------
@@ -169,7 +169,6 @@ THEOREMS = (
         {_NU} (dn x j) * (lam * alpha (tot Nq (dn x j))) * a j
         + sumn Nq (fun i => {_NU} (Norton.up (dn x j) i) * mu i (S (dn x j i)) * L i j))""",
         covers="item 1: the product form is stationary, for any routing, rates and admission by total",
-        outside="that it is the only stationary law; stations that no job visits (v_i = 0)",
         anchors=_NETWORK,
         mutants=(
             Mutant(
@@ -192,7 +191,6 @@ THEOREMS = (
         statement=f"""forall Nq (v : nat -> R) (mu : nat -> nat -> R) (lam : R) (alpha : nat -> R) s,
   Sum Nq s ({_NU}) = adm lam alpha s * G Nq v mu s""",
         covers="item 2: the law of the number of jobs",
-        outside="nothing of this identity",
         anchors=_NETWORK[:5],
     ),
     Theorem(
@@ -203,7 +201,6 @@ THEOREMS = (
   forall s, Sum Nq (S s) (fun x => weight Nq v mu x * sumn Nq (fun i => mu i (x i) * exitp Nq L i))
     = G Nq v mu s""",
         covers="item 3: the mean exit rate with s + 1 jobs is G(s)/G(s+1)",
-        outside="that the closed network has the law f(x)/G(s); items 4 and the numbers",
         anchors=_NETWORK,
         mutants=(
             Mutant(
@@ -222,7 +219,6 @@ THEOREMS = (
   (adm lam alpha s * G Nq v mu s) * (lam * alpha s)
   = (adm lam alpha (S s) * G Nq v mu (S s)) * (G Nq v mu s / G Nq v mu (S s))""",
         covers="item 2: that law is in balance with rates lambda alpha(s) up, G(s)/G(s+1) down",
-        outside="nothing of this identity",
         anchors=_NETWORK[:4],
         mutants=(
             Mutant(
@@ -240,7 +236,6 @@ THEOREMS = (
   (forall s t, (s <= t)%nat -> d t <= d s) -> (forall k, d (k * tm)%nat <= (/ 2) ^ k) ->
   forall t, d t <= 2 * exp (- (INR t / INR tm * ln 2))""",
         covers="items 2 and 3: the rate and the constant 2, from the distances at multiples of t_mix",
-        outside="that d falls and that d(k t_mix) <= 2^-k (item 1), couplings (item 4)",
         mutants=(
             Mutant(
                 _MIXING,
@@ -256,7 +251,6 @@ THEOREMS = (
         proof="Mixing.two_state",
         statement="forall t, p00 t - 1 / 2 = (/ 2) ^ (t + 1)",
         covers="item 5: the distance of one queue with U = 4",
-        outside="the queue with U = 2",
         anchors=(Anchor(f"p00 3 = {real(_flip(3))}", "simpl; lra"),),
         mutants=(
             Mutant(
@@ -272,7 +266,6 @@ THEOREMS = (
         proof="Mixing.W_counterexample",
         statement="p00 1 - 1 / 2 = 1 / 4 /\\ sqrt (1 * ln 2) < / sqrt (ln 2)",
         covers="item 5: there W = 1/sqrt(log 2) is above the printed bound",
-        outside="the digits of both",
         anchors=(Anchor(f"p00 1 = {real(_flip(1))}", "simpl; lra"),),
         mutants=(
             Mutant(
@@ -296,7 +289,6 @@ THEOREMS = (
   increments N lam' mu' alpha c' x' e ->
   mean N nu c - x' = {_of_models("nu")}""",
         covers="item 2, for any limit, rates and sum-policy: exact, without a second-order term",
-        outside="nothing of item 2",
         anchors=_MODEL,
         refutations=(
             f"""Perturbation.perturbation_same_model_false : ~ (forall N lam lam' mu mu' alpha g Rj e,
@@ -327,7 +319,6 @@ THEOREMS = (
         statement="""forall N lam mu alpha, model N lam mu alpha ->
   forall c, exists d, increments N lam mu alpha c (mean N (law N lam mu alpha) c) d""",
         covers="that there are increments: the equation has a solution, whatever the cost",
-        outside="nothing of this statement",
         anchors=_MODEL[:5],
         mutants=(
             Mutant(
@@ -345,7 +336,6 @@ THEOREMS = (
   forall c x d d', increments N lam mu alpha c x d -> increments N lam mu alpha c x d' ->
   forall s, (1 <= s <= N)%nat -> d s = d' s""",
         covers="that they are unique",
-        outside="nothing of this statement",
     ),
     Theorem(
         claim="admission.perturbation_identity",
@@ -354,7 +344,6 @@ THEOREMS = (
   forall c x d, increments N lam mu alpha c x d ->
   x = sumn (S N) (fun s => law N lam mu alpha s * c s)""",
         covers="that the equation can be solved for the mean cost only",
-        outside="nothing of this statement",
         anchors=_MODEL[:4],
     ),
     Theorem(
@@ -365,7 +354,6 @@ THEOREMS = (
   forall c d, increments N lam mu alpha c (mean N nu c) d -> forall s, (1 <= s <= N)%nat ->
   mu s * nu s * d s = upper_part N nu c s - upper_part N nu (fun _ => 1) s * mean N nu c""",
         covers="item 1: increments as covariances of the cost and of having s jobs or more",
-        outside="nothing of this identity",
         anchors=_MODEL,
         mutants=(
             Mutant(
@@ -386,7 +374,6 @@ THEOREMS = (
   let p := upper_part N nu (fun _ => 1) s in
   0 <= mu s * nu s * d s <= (c N - c 0%nat) * p * (1 - p)""",
         covers="item 1: the bounds for a nondecreasing cost",
-        outside="nothing of these bounds",
         anchors=_MODEL,
         mutants=(
             Mutant(
@@ -405,7 +392,6 @@ THEOREMS = (
   mean N (law N lam' mu' (threshold theta)) (cost lam' g Rj (threshold theta))
     <= mean N (law N lam mu (threshold theta)) (cost lam g Rj (threshold theta))""",
         covers="item 3: faster service and fewer arrivals cost less under a threshold",
-        outside="nothing of item 3",
         anchors=_MODEL,
         refutations=(
             f"""Perturbation.faster_is_not_always_cheaper : ~ (forall N lam lam' mu mu' alpha g Rj,
@@ -428,7 +414,6 @@ THEOREMS = (
         statement="""mean 1 (law 1 1 (one 1) (threshold 1)) (cost 1 1 0 (threshold 1))
   - mean 1 (law 1 1 (one 2) (threshold 1)) (cost 1 1 0 (threshold 1)) = 1 / 6""",
         covers="item 4: the difference 1/6",
-        outside="nothing of this number",
         anchors=(Anchor("one 2 0 = 0 /\\ one 2 1 = 2", "split; reflexivity"),),
         mutants=(
             Mutant(
@@ -448,7 +433,6 @@ THEOREMS = (
     * ((1 - 1) * (threshold 1 s * d (S s) + (1 - threshold 1 s) * 0)
        + (one 2 s - one 1 s) * d s)) = 1 / 4""",
         covers="item 4: the sum with the law and the increments of the first model, 1/4",
-        outside="nothing of this number",
         anchors=(
             Anchor(
                 "mean_one 1 = 1/2 /\\ mean_one 2 = 1/3",
@@ -468,7 +452,6 @@ THEOREMS = (
   /\\ mean N (law N lam mu alpha) (cost lam g Rj alpha)
      = sumn (S N) (fun t => p t * mean N (law N lam mu (threshold t)) (cost lam g Rj (threshold t)))""",
         covers="item 1: every sum-policy is a mixture of thresholds, in law and in cost",
-        outside="item 2 and the two stronger statements with their numbers (items 3, 4)",
         anchors=(*_MODEL, _SHARE),
         mutants=(
             Mutant(
@@ -486,7 +469,6 @@ THEOREMS = (
   mean N (law N lam mu alpha) (cost lam g Rj alpha)
   = mean N (law N lam mu alpha) (fun s => g * INR s + (lam - mu s) * Rj)""",
         covers="item 1: the cost is the mean of one function of the state, the same for all policies",
-        outside="nothing of this identity",
         anchors=_MODEL,
     ),
     Theorem(
@@ -497,7 +479,6 @@ THEOREMS = (
     mean N (law N lam mu (threshold theta)) (cost lam g Rj (threshold theta))
     <= mean N (law N lam mu alpha) (cost lam g Rj alpha)""",
         covers="a threshold is as good as any sum-policy, without a condition on the rates",
-        outside="policies that use the past or the time",
         anchors=_MODEL,
         refutations=(
             """Thresholds.admit_all_false : ~ (forall N lam mu alpha g Rj, model N lam mu alpha ->
@@ -521,7 +502,6 @@ THEOREMS = (
   (forall k, alpha k <= beta k) -> forall s s', (s <= s' <= N)%nat ->
   law N lam mu alpha s' * law N lam mu beta s <= law N lam mu alpha s * law N lam mu beta s'""",
         covers="the order of likelihood ratios, for the single queue of admission.norton_sum_policy",
-        outside="that the number of jobs of a network has that law, which Norton.v has",
         anchors=_MODEL[:4],
         mutants=(
             Mutant(
@@ -540,7 +520,6 @@ THEOREMS = (
   sumn (S N) (fun s => if (k <=? s)%nat then law N lam mu alpha s else 0)
   <= sumn (S N) (fun s => if (k <=? s)%nat then law N lam mu beta s else 0)""",
         covers="every level is more likely",
-        outside="finite times",
         anchors=_MODEL[:4],
         mutants=(
             Mutant(
@@ -551,4 +530,12 @@ THEOREMS = (
             ),
         ),
     ),
+)
+
+REACH = (
+    Reach("admission.norton_sum_policy", outside="to be read"),
+    Reach("admission.mixing_w", outside="to be read"),
+    Reach("admission.perturbation_identity", outside="to be read"),
+    Reach("admission.threshold_gain", outside="to be read"),
+    Reach("admission.dominance", outside="to be read"),
 )

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import product
 
 from checks.methods.coq_values import booleans, by_index, naturals, of_two_indices, real
-from checks.methods.kernel import Anchor, Mutant, Theorem
+from checks.methods.kernel import Anchor, Mutant, Reach, Theorem
 
 # Anchors of the automaton ---------------------------------------------------------------------------
 
@@ -179,7 +179,6 @@ THEOREMS = (
   exists c', In_cls J gtb c' (serve J p u lp) (serve J p u lm)
     /\\ table c (dep J p u lp) (dep J p u lm) c'""",
         covers="the table of item 1, for any finite sets of jobs of any type",
-        outside="that each entry occurs, and ties broken differently in the two queues (item 3)",
         anchors=_AUTOMATON,
         mutants=(
             Mutant(
@@ -204,7 +203,6 @@ THEOREMS = (
   forall c lp lm o, In_cls J gtb c lp lm -> sorted J gtb lp -> sorted J gtb lm ->
   In_cls J gtb c (arrive J gtb o lp) (arrive J gtb o lm)""",
         covers="a common arrival keeps the class",
-        outside="nothing of this step",
         anchors=_AUTOMATON[-1:],
         axioms="none",
     ),
@@ -214,7 +212,6 @@ THEOREMS = (
         statement=f"""{_ORDERED}
   ldep u r = dep J p u (A ++ x :: B) -> ({_PSI} = -1 \\/ {_PSI} = 0)%Z""",
         covers="item 2 after equal departures: psi is -1 or 0 at every later time",
-        outside="the counts of item 4; many decisions (item 5)",
         anchors=(*_AUTOMATON[1:], _LEARNER),
         refutations=(
             """Coupling.psi_minus_one : exists u r es, let l := [0; 1]%nat in
@@ -239,7 +236,6 @@ THEOREMS = (
   psi J (run J gtb p es (arrive J gtb o (learner J u r A x B)))
         (run J gtb p es (arrive J gtb o (serve J p u (A ++ x :: B)))) = 0%Z""",
         covers="item 2 after (0, 0): psi is 0 at every later time",
-        outside="nothing of this statement",
         anchors=(*_AUTOMATON[1:], _LEARNER),
     ),
     Theorem(
@@ -248,7 +244,6 @@ THEOREMS = (
         statement=f"""{_ORDERED}
   ldep u r = false -> dep J p u (A ++ x :: B) = true -> ({_PSI} = 0 \\/ {_PSI} = 1)%Z""",
         covers="item 2 after (0, 1): psi is 0 or 1 at every later time",
-        outside="that both values occur",
         anchors=(*_AUTOMATON[1:], _LEARNER),
         mutants=(
             Mutant(
@@ -267,7 +262,6 @@ THEOREMS = (
   forall A x B u r, sorted J gtb (A ++ x :: B) -> r <= p x ->
   ldep u r = true -> dep J p u (A ++ x :: B) = true""",
         covers="round t is never (1, 0)",
-        outside="nothing of this statement",
         anchors=(_LEARNER,),
         mutants=(
             Mutant(
@@ -286,7 +280,6 @@ THEOREMS = (
   here avail t s i -> here avail t s j ->
   r j * V r avail n t Phi (clr j s) <= r i * V r avail n t Phi (clr i s)""",
         covers="all of it, by induction over the rounds: for every nonnegative function of the path",
-        outside="that arrivals which do not react to services are a fixed table (an average of them)",
         anchors=_GREEDY,
         mutants=(
             Mutant(
@@ -307,7 +300,6 @@ THEOREMS = (
     r j * (V r avail n t Phi s - V r avail n t Phi (clr j s))
     <= r i * (V r avail n t Phi s - V r avail n t Phi (clr i s)))""",
         covers="item 1, for every nondecreasing function of the path, by induction over the rounds",
-        outside="nothing of item 1",
         anchors=_GREEDY,
         mutants=(
             Mutant(
@@ -325,7 +317,6 @@ THEOREMS = (
   forall n t (Phi : list nat -> R) s v, (forall g g', Forall2 le g g' -> Phi g <= Phi g') ->
   ach r avail n t Phi s v -> V r avail n t Phi s <= v""",
         covers="item 2: no policy does better (idling, any job, any server, history, coins)",
-        outside="averaging over arrivals, the coupling of ordered paths, items 3 and 4",
         anchors=(*_GREEDY[:1], *_GREEDY[6:], _POLICY),
         mutants=(
             Mutant(
@@ -342,7 +333,6 @@ THEOREMS = (
         statement="""forall r : nat -> R, (forall p, 0 <= r p <= 1) ->
   forall avail n t (Phi : list nat -> R) s, ach r avail n t Phi s (V r avail n t Phi s)""",
         covers="that the bound of item 2 is the value of a policy",
-        outside="nothing of this statement",
         anchors=(*_GREEDY[6:], _POLICY),
     ),
     Theorem(
@@ -354,7 +344,6 @@ THEOREMS = (
     (p * W r avail n (S t) (clr j s) + (1 - p) * W r avail n (S t) s) - W r avail (S n) t s
     <= r k - p""",
         covers="the outer bounds of item 1, given the past",
-        outside="averaging over the past and the arrivals, the sums of item 3, the three instances",
         anchors=_GREEDY,
         mutants=(
             Mutant(
@@ -372,7 +361,6 @@ THEOREMS = (
   forall n t s i j, (i < j)%nat -> here avail t s i -> here avail t s j ->
   W r avail n t (clr j s) <= W r avail n t (clr i s)""",
         covers="item 2: it is better to be rid of a slow job",
-        outside="nothing of this inequality",
         anchors=_GREEDY[1:2],
     ),
     Theorem(
@@ -384,7 +372,6 @@ THEOREMS = (
     <= (r k - p) * (W r avail n (S t) s - W r avail n (S t) (clr k s)) /\\
   0 <= W r avail n (S t) s - W r avail n (S t) (clr k s) <= 1""",
         covers="the error times what is left of it, given the past, without a coupling",
-        outside="averaging over the past, the product of roots, the sums, the three instances",
         anchors=_GREEDY,
         mutants=(
             Mutant(
@@ -401,7 +388,6 @@ THEOREMS = (
         statement="""forall pp pm e11 e01 e00, 0 <= pp <= pm -> pm <= 1 -> e11 <= 0 -> e00 <= 0 ->
   pp * e11 + (pm - pp) * e01 + (1 - pm) * e00 <= (pm - pp) * e01""",
         covers="the same by the coupling: only the disagreement counts",
-        outside="that psi is at most 0 after equal departures, which contextual.coupling_automaton has",
         mutants=(
             Mutant(
                 _STEPS,
@@ -418,7 +404,6 @@ THEOREMS = (
   forall n t s i, here avail t s i ->
   W r avail n t s - W r avail n t (clr i s) <= H r avail n t s""",
         covers="the inequality, by induction over the rounds",
-        outside="the mean over the arrival of round t",
         anchors=_GREEDY,
         mutants=(
             Mutant(
@@ -436,7 +421,6 @@ THEOREMS = (
   {_THREE_POINT} <= exp (eps / 2)
   /\\ (b - a <= - (eps / 2) -> {_THREE_POINT} <= exp (- (eps * eps / 8)))""",
         covers="all of it; a and b are the chances of -1 and 1",
-        outside="nothing",
         refutations=(
             f"""Steps.mgf_exponent_false : ~ (forall eps a b, 0 < eps <= 1 -> 0 <= a -> 0 <= b ->
   a + b <= 1 -> b - a <= - (eps / 2) -> {_THREE_POINT} <= exp (- (eps * eps / 6)))""",
@@ -456,7 +440,6 @@ THEOREMS = (
         proof="Steps.min1_le_2ln",
         statement="forall y, 0 <= y -> Rmin 1 y <= 2 * ln (1 + y)",
         covers="the step of one round",
-        outside="determinants: their product over the rounds and their largest value",
         mutants=(
             Mutant(
                 _STEPS,
@@ -473,7 +456,6 @@ THEOREMS = (
         proof="Steps.min1_le_sharp",
         statement="forall y, 0 <= y -> Rmin 1 y * ln 2 <= ln (1 + y)",
         covers="the step of one round with the least constant, 1/ln 2",
-        outside="determinants, as above",
         anchors=(
             Anchor(
                 "Rmin 1 1 * ln 2 = ln (1 + 1)",
@@ -487,7 +469,6 @@ THEOREMS = (
         proof="Steps.one_minus_exp",
         statement="forall x, 0 <= x <= 1 -> x / 2 <= 1 - exp (- x)",
         covers="the step of the constant: 1/(1 - rho) <= 16/eps^2, with x = eps^2/8",
-        outside="all the rest: the potential, Markov's inequality, the geometric series",
         mutants=(
             Mutant(
                 _STEPS,
@@ -505,7 +486,6 @@ THEOREMS = (
   (forall i j, (i <= j < n)%nat -> M j <= M i) -> (forall i j, (i <= j < n)%nat -> D i <= D j) ->
   INR n * sumn n (fun i => M i * D i) <= sumn n M * sumn n D""",
         covers="Chebyshev's sum inequality, the step of item 1",
-        outside="all the rest",
         anchors=(Anchor("sumn 3 (fun s => INR s * INR s) = 5", "simpl; lra"),),
         refutations=(
             """Steps.chebyshev_equal_order_false : ~ (forall n (M D : nat -> R),
@@ -521,4 +501,17 @@ THEOREMS = (
             ),
         ),
     ),
+)
+
+REACH = (
+    Reach("contextual.coupling_automaton", outside="to be read"),
+    Reach("contextual.path_likelihood", outside="to be read"),
+    Reach("contextual.greedy_is_optimal", outside="to be read"),
+    Reach("contextual.one_step_loss", outside="to be read"),
+    Reach("contextual.psi_product_bound", outside="to be read"),
+    Reach("contextual.survival", outside="to be read"),
+    Reach("contextual.mgf_step", outside="to be read"),
+    Reach("contextual.elliptical_count", outside="to be read"),
+    Reach("contextual.queue_tail", outside="to be read"),
+    Reach("contextual.theorem_5_5", outside="to be read"),
 )

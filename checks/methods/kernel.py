@@ -33,6 +33,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from checks.claim import TOPICS, all_claims
 from checks.methods.coq import (
@@ -131,8 +132,8 @@ class Theorem:
         The proved theorem, as ``Recharge.hamacher_pathwise``.
     statement : str
         What it must prove: text of Coq, kept apart from the sources.
-    covers, outside : str
-        What of the claim it proves, and what it does not, in a line each.
+    covers : str
+        What of the claim it proves, in a line.
     anchors : tuple of Anchor
     refutations : tuple of str
         ``Refute.hamacher_false : ~ (...)``: a theorem and its pinned statement, the negation of the
@@ -157,7 +158,6 @@ class Theorem:
     proof: str
     statement: str
     covers: str
-    outside: str
     anchors: tuple[Anchor, ...] = ()
     refutations: tuple[str, ...] = ()
     mutants: tuple[Mutant, ...] = ()
@@ -176,6 +176,31 @@ class Theorem:
         split = [text.partition(":") for text in self.refutations]
         refutations = (Pinned(name.strip(), rest.strip()) for name, _, rest in split)
         return Pinned(self.proof, self.statement.strip(), self.anchors), *refutations
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far the theorems in Coq for a claim reach.
+
+    Attributes
+    ----------
+    claim : str
+        Id of the claim.
+    outside : str
+        What of its statement none of them covers, in a line; empty if nothing.
+    uncovered : str, optional
+        What neither they nor the other checks of the claim reach, where that is less than the
+        claim's own ``uncovered``; empty if nothing is left.
+    """
+
+    claim: str
+    outside: str
+    uncovered: str | None = None
+
+    def __post_init__(self) -> None:
+        for text in (self.outside, self.uncovered or ""):
+            if "\n" in text or text.endswith("."):
+                raise ValueError(f"outside = {text!r}: must be a line without a full stop")
 
 
 @dataclass(frozen=True)
@@ -585,6 +610,15 @@ def verify(
         return [work.result(theorem, mutants) for theorem in theorems]
 
 
+def _of_topics(name: str) -> list[Any]:
+    """What the files ``kernel.py`` of the topics list under a name, in the order of the topics."""
+    found: list[Any] = []
+    for topic in TOPICS:
+        if importlib.util.find_spec(f"checks.{topic}.kernel"):
+            found += getattr(importlib.import_module(f"checks.{topic}.kernel"), name)
+    return found
+
+
 def all_theorems() -> list[Theorem]:
     """The theorems of every topic, in the order of the topics.
 
@@ -593,10 +627,7 @@ def all_theorems() -> list[Theorem]:
     ValueError
         If one names no claim, or two are the same in claim and proof.
     """
-    found: list[Theorem] = []
-    for topic in TOPICS:
-        if importlib.util.find_spec(f"checks.{topic}.kernel"):
-            found += importlib.import_module(f"checks.{topic}.kernel").THEOREMS
+    found: list[Theorem] = _of_topics("THEOREMS")
     names, claims = [(theorem.claim, theorem.proof) for theorem in found], all_claims()
     for claim, proof in names:
         if claim not in claims:
@@ -604,3 +635,20 @@ def all_theorems() -> list[Theorem]:
         if names.count((claim, proof)) > 1:
             raise ValueError(f"THEOREMS: {proof} is listed twice for {claim}")
     return found
+
+
+def all_reaches() -> dict[str, Reach]:
+    """How far the kernel reaches, for each claim that has a theorem in Coq.
+
+    Raises
+    ------
+    ValueError
+        If the claims of `all_theorems` and of the reaches are not the same, each once.
+    """
+    found: list[Reach] = _of_topics("REACH")
+    claims = [reach.claim for reach in found]
+    wanted = dict.fromkeys(theorem.claim for theorem in all_theorems())
+    if sorted(claims) != sorted(wanted):
+        wrong = sorted({*wanted} ^ {*claims}) or "twice the same"
+        raise ValueError(f"REACH: must have each claim with a theorem once, see {wrong}")
+    return {reach.claim: reach for reach in found}

@@ -9,7 +9,7 @@ from itertools import product
 from math import prod
 
 from checks.methods.coq_values import by_index, naturals, real
-from checks.methods.kernel import Anchor, Mutant, Theorem
+from checks.methods.kernel import Anchor, Mutant, Reach, Theorem
 
 # Anchors: the definitions against a simulation that knows nothing of ages ---------------------------
 
@@ -156,7 +156,6 @@ THEOREMS = (
   fst (belief mu es) = (fst (belief mu es) + snd (belief mu es))
      * match last_use es with None => 1 | Some d => 1 - (1 - mu) ^ d end""",
         covers="for one server and any record of its answers: the posterior chance that it is free",
-        outside="that servers are independent given the past; that a schedule is as good as a policy",
         anchors=_BELIEFS,
         refutations=(
             """Recharge.reset_by_acceptance_false : ~ (forall mu es, 0 < mu < 1 ->
@@ -178,7 +177,6 @@ THEOREMS = (
         statement="""forall (mu : nat -> R) (h : list nat) (j : nat), 0 < mu j < 1 ->
   Hind mu h j = INR (length h) - (Uarm mu h j - bdry mu h j) / (mu j / (1 - mu j))""",
         covers="all of it: any sequence over any number of arms",
-        outside="nothing but that the definitions are those meant",
         anchors=_SEQUENCES,
         refutations=(
             """Recharge.gap_false : ~ (forall (d : nat) (mu : R), 0 < mu < 1 ->
@@ -199,7 +197,6 @@ THEOREMS = (
         statement="""forall (d : nat) (mu : R), mu <> 0 ->
   sumn d (fun s => 1 - (1 - mu) ^ (S s)) = INR d - (1 - mu) / mu * (1 - (1 - mu) ^ d)""",
         covers="the sum over one gap between two pulls",
-        outside="the sum over the gaps, which the other theorem has",
         anchors=(Anchor("sumn 3 (fun s => INR s * INR s) = 5", "simpl; lra"),),
         mutants=(
             Mutant(
@@ -217,7 +214,6 @@ THEOREMS = (
   (1 + rho m mu) * U mu h = rho m mu * INR (length h)
     - sumn m (fun j => odds mu j * (Hind mu h j - U mu h)) + sumn m (bdry mu h)""",
         covers="the identity, for any sequence over any number of arms",
-        outside="its second form, a division by (1 + rho) T",
         anchors=_LOWER,
         refutations=(
             """Recharge.utility_without_boundary_false : ~ (forall m mu h, rates m mu -> arms m h ->
@@ -239,7 +235,6 @@ THEOREMS = (
         statement="""forall m mu h, (0 < m)%nat -> rates m mu -> arms m h ->
   U mu h >= hamacher m mu * (INR (length h) - regret m mu h)""",
         covers="the bound for every sequence, however it was chosen",
-        outside="nothing of the bound for a sequence",
         anchors=_LOWER,
         refutations=(
             """Recharge.hamacher_false : ~ (forall m mu h, (0 < m)%nat -> rates m mu -> arms m h ->
@@ -261,7 +256,6 @@ THEOREMS = (
   (forall w h, In (w, h) d -> 0 <= w /\\ arms m h /\\ length h = T) -> Law d (fun _ => 1) = 1 ->
   Law d (U mu) >= hamacher m mu * (INR T - Law d (regret m mu))""",
         covers="the bound in the mean, for any finite law over sequences of T actions: any learner",
-        outside="laws over infinite sequences, of which only the first T actions count",
         anchors=(
             Anchor(
                 "Law [(1/3, [0%nat]); (2/3, [1%nat; 0%nat])] (fun h => INR (length h)) = 5/3",
@@ -286,7 +280,6 @@ THEOREMS = (
   (forall j, (j < m)%nat -> Law d (fun h => Hind mu h j - U mu h) <= K) ->
   Law d (U mu) >= hamacher m mu * (INR T - K)""",
         covers="that expected regret against each single arm is enough",
-        outside="the limit: divide by T",
         anchors=_NAMES[:1],
         mutants=(
             Mutant(
@@ -305,7 +298,6 @@ THEOREMS = (
   forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
     U mu (hist a T) >= (hamacher m mu - eps) * INR T""",
         covers="the limit on a path with no regret",
-        outside="the limits in expectation and with high probability, which divide the bounds by T",
         anchors=(
             Anchor("hist (fun t => (2 * t)%nat) 3 = [4%nat; 2%nat; 0%nat]", "reflexivity"),
             *_NAMES[:1],
@@ -324,7 +316,6 @@ THEOREMS = (
         proof="Recharge.greedy_no_regret",
         statement="""forall m mu h j, greedy m mu h -> (j < m)%nat -> Hind mu h j - U mu h <= 0""",
         covers="no regret against any arm, at any horizon, ties broken anyhow",
-        outside="that greedy is not optimal, and its value on the instance",
         anchors=(
             Anchor(
                 "greedy 2 (fun _ => 1/2) [1%nat; 0%nat] /\\ ~ greedy 2 (fun _ => 1/2) [0%nat; 0%nat]",
@@ -349,7 +340,6 @@ THEOREMS = (
   (forall j, (j < m)%nat -> 0 <= p j) -> sumn m p = 1 ->
   sumn m (fun j => p j * (odds mu j / (odds mu j + p j))) <= hamacher m mu""",
         covers="no memoryless router exceeds h",
-        outside="nothing of this inequality",
         anchors=_NAMES[:1],
         mutants=(
             Mutant(
@@ -368,7 +358,6 @@ THEOREMS = (
   sumn m (fun j => p j * (odds mu j / (odds mu j + p j))) = hamacher m mu ->
   forall j, (j < m)%nat -> p j = odds mu j / rho m mu""",
         covers="equality only for the normalized odds",
-        outside="nothing of this implication",
         anchors=_NAMES[:2],
         refutations=(
             """Memoryless.proportional_rates_false : ~ (forall m mu, (0 < m)%nat -> rates m mu ->
@@ -390,7 +379,6 @@ THEOREMS = (
   sumn m (fun j => odds mu j / rho m mu * (odds mu j / (odds mu j + odds mu j / rho m mu)))
   = hamacher m mu""",
         covers="the normalized odds attain h",
-        outside="nothing of this equation",
         anchors=_NAMES[:2],
     ),
     Theorem(
@@ -400,7 +388,6 @@ THEOREMS = (
   infinite_sum (fun k : nat => (p * (1 - p) ^ k) * (1 - (1 - mu) ^ (S k)))
     ((mu / (1 - mu)) / (mu / (1 - mu) + p))""",
         covers="the long-run pay of an arm used with probability p: its age is geometric",
-        outside="that the age of such an arm has that law",
         mutants=(
             Mutant(
                 "Memoryless.v",
@@ -417,7 +404,6 @@ THEOREMS = (
   hamacher m mu * INR T <= Ex m (norm_odds m mu) T (U mu)
     <= hamacher m mu * INR T + sumn m (fun j => norm_odds m mu j / mu j)""",
         covers="the mean utility, for every T, over all sequences",
-        outside="nothing of these bounds",
         anchors=(*_EXPECTATIONS, *_NAMES[:1]),
         refutations=(
             """Memoryless.normalized_odds_exact_false : ~ (forall m mu T, (0 < m)%nat -> rates m mu ->
@@ -439,7 +425,6 @@ THEOREMS = (
   hamacher m mu * INR T <= Ex m (norm_odds m mu) T (fun h => Hind mu h j)
     <= hamacher m mu * INR T + / mu j""",
         covers="the mean hindsight value of each arm, for every T: its expected regret is bounded",
-        outside="the regret against the best arm in hindsight, a maximum inside the expectation",
         anchors=(*_EXPECTATIONS, *_NAMES[:1]),
         mutants=(
             Mutant(
@@ -456,7 +441,6 @@ THEOREMS = (
         statement="""forall m mu h, rates m mu -> arms m h ->
   U mu h <= INR (length h) * (1 - prodn m (fun j => 1 - mu j)) + INR m""",
         covers="the bound by the product, for every sequence",
-        outside="nothing of this bound",
         anchors=(
             Anchor(
                 f"prodn 3 (fun j => 1 - {_MU} j) = {real(prod(1 - rate for rate in RATES))}",
@@ -486,7 +470,6 @@ THEOREMS = (
         statement="""forall m mu, rates m mu ->
   exp (- sumn m (fun j => mu j / (1 - mu j))) <= prodn m (fun j => 1 - mu j)""",
         covers="the bound by the exponential",
-        outside="the two bounds together: OPT is a limit of the left side",
         mutants=(
             Mutant(
                 _OPTIMUM,
@@ -505,7 +488,6 @@ THEOREMS = (
   /\\ (forall r, 0 < r -> 1 - s / (1 + s) ^ 2 <= r / ((1 + r) * (1 - exp (- r))))
   /\\ s / ((1 + s) * (1 - exp (- s))) = 1 - s / (1 + s) ^ 2""",
         covers="the minimum: its place, that it is the only root, and its value",
-        outside="its digits, which the next two have",
         mutants=(
             Mutant(
                 _RATIO,
@@ -525,7 +507,6 @@ THEOREMS = (
   /\\ s / ((1 + s) * (1 - exp (- s))) = 1 - s / (1 + s) ^ 2
   /\\ 77016349200449 / 100000000000000 < 1 - s / (1 + s) ^ 2 < 77016349200450 / 100000000000000""",
         covers="fourteen digits of the constant and of its root",
-        outside="nothing of these digits",
         refutations=(
             """Digits.not_77016349200450 : exists r, 0 < r /\\
   r / ((1 + r) * (1 - exp (- r))) < 77016349200450 / 100000000000000""",
@@ -548,7 +529,6 @@ THEOREMS = (
   length a = length b ->
   U mu a >= 7701634 / 10000000 * (U mu b - INR m) - hamacher m mu * regret m mu a""",
         covers="a learner's sequence against any other of the same length, with 0.7701634",
-        outside="nothing of this bound on a path",
         anchors=_LOWER,
         mutants=(
             Mutant(
@@ -569,7 +549,6 @@ THEOREMS = (
   forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
     U mu (hist a T) >= (1 - s / (1 + s) ^ 2) * U mu (hist b T) - eps * INR T""",
         covers="the limit on a path with no regret, with the constant itself, against any schedule",
-        outside="the limit in expectation, which divides the bound in the mean by T",
         anchors=_NAMES[:1],
         mutants=(
             Mutant(
@@ -586,7 +565,6 @@ THEOREMS = (
         proof="Ratio.price_of_learning",
         statement="""forall r, 0 < r -> / (r / ((1 + r) * (1 - exp (- r)))) <= 1298426 / 1000000""",
         covers="the price of learning is at most 1.298426",
-        outside="nothing of this inequality",
         refutations=(
             """Competitive.price_129_false : forall T : nat,
   let EU := Ex 50 (norm_odds 50 mu50) T (U mu50) in
@@ -609,7 +587,6 @@ THEOREMS = (
         statement="""forall m mu, (0 < m)%nat -> rates m mu ->
   (/ (1 + rho m mu / INR m)) ^ m <= prodn m (fun j => 1 - mu j)""",
         covers="the product against that of m identical arms of the same total odds",
-        outside="the minimum over the odds for m > 2, its digits and its trend",
         anchors=_NAMES[1:2],
         mutants=(
             Mutant(
@@ -626,7 +603,6 @@ THEOREMS = (
         proof="Optimum.ratio_two",
         statement="""forall r, 0 < r -> 8 / 9 * (1 - (/ (1 + r / 2)) ^ 2) <= r / (1 + r)""",
         covers="the constant 8/9 of two arms",
-        outside="that it is attained, at total odds 2",
         anchors=(Anchor("8 / 9 * (1 - (/ (1 + 2 / 2)) ^ 2) = 2 / (1 + 2)", "lra"),),
         mutants=(
             Mutant(
@@ -637,4 +613,17 @@ THEOREMS = (
             ),
         ),
     ),
+)
+
+REACH = (
+    Reach("recharge.age_state", outside="to be read"),
+    Reach("recharge.per_arm_identity", outside="to be read"),
+    Reach("recharge.utility_identity", outside="to be read"),
+    Reach("recharge.hamacher_lower_bound", outside="to be read"),
+    Reach("recharge.greedy_no_regret", outside="to be read"),
+    Reach("recharge.odds_best_memoryless", outside="to be read"),
+    Reach("recharge.normalized_odds_tight", outside="to be read"),
+    Reach("recharge.opt_upper_bound", outside="to be read"),
+    Reach("recharge.competitive_ratio", outside="to be read"),
+    Reach("recharge.competitive_ratio_m", outside="to be read"),
 )

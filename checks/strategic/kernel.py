@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from checks.methods.coq_values import booleans, naturals, of_two_indices, real
-from checks.methods.kernel import Anchor, Mutant, Theorem
+from checks.methods.kernel import Anchor, Mutant, Reach, Theorem
 
 # Anchors: the dynamics against a simulation with buffers and packets --------------------------------
 
@@ -149,7 +149,6 @@ THEOREMS = (
   (acc_j n {_SYSTEM} j W <= served n {_SYSTEM} j W + 1)%nat /\\
   (served n {_SYSTEM} j W <= acc_j n {_SYSTEM} j W + 1)%nat""",
         covers="accepted and completed packets differ by one at most, on every path",
-        outside="the mean: services against busy steps, given the history",
         anchors=_PERIODS,
         mutants=(
             Mutant(
@@ -168,7 +167,6 @@ THEOREMS = (
   (b2n (full st0 j) + acc_j n {_SYSTEM} j W)%nat =
   (b2n (full (st n {_SYSTEM} W) j) + served n {_SYSTEM} j W)%nat""",
         covers="the difference is the change of the buffer",
-        outside="nothing of this identity",
         anchors=_PERIODS,
         axioms="none",
     ),
@@ -179,7 +177,6 @@ THEOREMS = (
   (nsum W (fun s => b2n (negb (full (st n {_SYSTEM} s) j))) + B n {_SYSTEM} j W)%nat =
   (W + acc_j n {_SYSTEM} j W)%nat""",
         covers="the number of steps in which the buffer is free just before acceptance",
-        outside="nothing of this identity",
         anchors=_PERIODS,
         mutants=(_BUSY,),
         axioms="none",
@@ -189,7 +186,6 @@ THEOREMS = (
         proof="Strategic.longest_queue_drift",
         statement=f"forall n m arr tgt pick srv,\n  {_RULE}\n  {_drift('W')}",
         covers="the inequality on every path, for every queue, any choices and any acceptance rule",
-        outside="the counts of paths just below the threshold",
         anchors=_PERIODS,
         refutations=(
             "Strategic.drift_false : ~ (forall n m arr tgt pick srv,\n"
@@ -217,7 +213,6 @@ THEOREMS = (
    <= Z.of_nat (A arr i W) - (Z.of_nat W - Z.of_nat (Bmin n m {_SYSTEM} W))
       + Reg n m {_SYSTEM} i W)%Z""",
         covers="the inequality for a queue that is longest at the end",
-        outside="nothing of this inequality",
         anchors=_PERIODS,
         axioms="none",
     ),
@@ -232,7 +227,6 @@ THEOREMS = (
   INR (M n {_SYSTEM} W) - INR (M n {_SYSTEM} 0)
    <= lmax * INR W - (INR W - INR (Bmin n m {_SYSTEM} W)) + 2 * delta * INR W""",
         covers="the inequality of the source, with few arrivals and little regret",
-        outside="how likely that is",
         anchors=_PERIODS,
         mutants=(
             Mutant(
@@ -253,7 +247,6 @@ THEOREMS = (
     + nsum m (fun j => b2n (full (st n {_SYSTEM} W) j)))%nat =
   (Tot n {_SYSTEM} 0 + nsum n (fun i => A arr i W) + nsum m (fun j => b2n (full st0 j)))%nat""",
         covers="the conservation of packets, on every path",
-        outside="the means given the history",
         anchors=_PERIODS,
         mutants=(
             Mutant(
@@ -274,7 +267,6 @@ THEOREMS = (
   (Tot n {_SYSTEM} W + nsum m (fun j => served n {_SYSTEM} j W)
     <= Tot n {_SYSTEM} 0 + nsum n (fun i => A arr i W) + m)%nat""",
         covers="the bound with m packets more, on every path",
-        outside="the means given the history",
         anchors=_PERIODS,
         mutants=(
             Mutant(
@@ -293,7 +285,6 @@ THEOREMS = (
   dN <= lam * W - mu * b + m -> dM <= lmax * W - W + b + err ->
   dN + mu * dM <= - (mu * (1 - lmax) - lam) * W + m + mu * err""",
         covers="that the busy steps b cancel with the weight mu (item 2)",
-        outside="the means, and that err is (2 delta + 2 n zeta) W",
         refutations=(
             """Strategic.potential_larger_weight_false : forall v mu, 0 <= mu < v ->
   ~ (forall lam lmax b W m0 dN dM, 0 <= b <= W ->
@@ -315,7 +306,6 @@ THEOREMS = (
         statement="""forall n mu N M W, 0 <= n -> 0 < n + mu -> N <= n * M ->
   (n + mu) * W <= N + mu * M -> W <= M""",
         covers="a large potential means a long queue (item 1)",
-        outside="nothing of item 1",
         mutants=(
             Mutant(
                 _FILE,
@@ -331,7 +321,6 @@ THEOREMS = (
         statement="""forall D mu e m W, 0 < D -> 0 <= W -> mu * e <= D / 2 -> 2 * m / D < W ->
   - D * W + m + mu * (e * W) < 0""",
         covers="when the bound is negative (item 3)",
-        outside="the change of the potential in a period (item 4)",
         mutants=(
             Mutant(
                 _FILE,
@@ -349,7 +338,6 @@ THEOREMS = (
   hamacher m (fun _ => mu / INR m) = mu / (1 + mu - mu / INR m)
   /\\ (hamacher m (fun _ => mu / INR m) < lam <-> mu / eps < INR m)""",
         covers="item 1: the Hamacher sum, and exactly when it is below the arrival rate",
-        outside="the growth of the mean queue, the learner's regret, the table",
         anchors=(
             Anchor("hamacher 2 (fun _ => 1/3) = 1/2", "unfold hamacher, rho, odds; simpl; lra"),
         ),
@@ -367,7 +355,6 @@ THEOREMS = (
         proof="Strategic.tightness_example",
         statement=f"hamacher 10 (fun _ => 9/100) = {real(Fraction(90, 181))} /\\ 90/181 < 1/2",
         covers="ten servers of rate 9/100",
-        outside="that ten is the least number, which is item 1 for nine",
         mutants=(
             Mutant(
                 _FILE,
@@ -377,4 +364,12 @@ THEOREMS = (
             ),
         ),
     ),
+)
+
+REACH = (
+    Reach("strategic.flow_identity", outside="to be read"),
+    Reach("strategic.longest_queue_drift", outside="to be read"),
+    Reach("strategic.total_drift", outside="to be read"),
+    Reach("strategic.potential_drift", outside="to be read"),
+    Reach("strategic.tightness", outside="to be read"),
 )
