@@ -6,14 +6,22 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from checks import ledger
 from checks.claim import EFFORTS, Claim, all_claims, find, select
 from checks.display import card_of, error_budget
 from checks.evidence import DEFAULT_SEED
 from checks.finding import PROVED, REFUTED, is_number, one_of
+from checks.methods import coq
+from checks.methods.kernel_record import words
+from checks.proofs import pinned_text
+
+if TYPE_CHECKING:
+    from checks.methods.kernel import Result
 
 EPILOG = """\
 examples:
@@ -116,6 +124,8 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("claims", nargs="*", metavar="TOPIC|CLAIM", help="all of them by default")
     sub.add_argument("--no-mutants", action="store_true", help="leave out the edits that must fail")
     sub.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="programs at a time")
+    sub.add_argument("--json", metavar="FILE", type=Path, help="write the results as JSON")
+    sub.add_argument("--record", metavar="REASON", help="make the results those that cards show")
 
     sub = command("record", _record, "run, and make the result the baseline")
     _add_run_options(sub)
@@ -169,8 +179,14 @@ def _list(options: argparse.Namespace) -> int:
 def _show(options: argparse.Namespace) -> int:
     claim, records = find(options.claim), ledger.recorded(options.effort)
     shown = card_of(claim, records)
+    if shown.word and coq.version() is None:
+        word = replace(shown.word, missing="coqc is not installed here")
+        shown = replace(shown, word=word)
     print(shown.text(evidence=True))
     print("\n" + claim.fill(claim.statement).strip())
+    if shown.word:
+        print("\nin Coq (checks/coq)")
+        print(pinned_text(shown.word))
     values = [
         (check["name"], name, quantity)
         for check in shown.record["checks"]
@@ -245,7 +261,7 @@ def _print_line(record: ledger.Record, complaints: Sequence[str]) -> None:
         print(f"    if that is meant: bounds record {record['id']} --reason '...'", flush=True)
 
 
-def _count(things: Sequence, name: str) -> str:
+def _count(things: Collection, name: str) -> str:
     return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
 
 
@@ -258,6 +274,9 @@ def _run(options: argparse.Namespace) -> int:
     if alpha:
         summary += f"; probability of a wrong statistical verdict at most {alpha:.0e}"
     print(summary)
+    proved = words().keys() & {record["id"] for record in done}
+    if proved:
+        print(f"{_count(proved, 'claim')} with proofs in Coq, not run here: bounds kernel")
     return 130 if interrupted else int(bool(bad))
 
 
@@ -318,25 +337,56 @@ def _audit(options: argparse.Namespace) -> int:
 
 
 def _kernel(options: argparse.Namespace) -> int:
-    from checks.methods import coq, kernel
+    from checks.methods import kernel, kernel_record
 
     theorems = kernel.all_theorems()
     proved = {theorem.claim for theorem in theorems}
     for name in options.claims:
         if not proved & {claim.id for claim in select([name])}:
             raise ValueError(f"claim = {name!r}: Coq has no proof for it")
+    if options.record is not None and (options.no_mutants or not options.record.strip()):
+        raise ValueError("record: needs a reason, and the mutants")
     chosen = {claim.id for claim in select(options.claims)}
     theorems = [theorem for theorem in theorems if theorem.claim in chosen]
+    recorded = kernel_record.load()
     found = coq.version()
     if found is None:
         required = os.environ.get("COQ_REQUIRED") == "1"
+        said = [word for name, word in kernel_record.words().items() if name in chosen]
+        here = sum(len(word.entries) for word in said)
         print("coqc is not installed: the kernel was not run", file=sys.stderr)
+        print(f"accepted when last recorded: {here} of {_count(theorems, 'theorem')}")
         return int(required)
     progress = _Progress()
     results = kernel.verify(
         theorems, jobs=options.jobs, mutants=not options.no_mutants, announce=progress
     )
     progress("")
+    _print_theorems(results, found)
+    bad = [result for result in results if not result.accepted]
+    if options.json:
+        entries = [
+            kernel_record.entry_of(result, found)
+            | {"accepted": result.accepted, "seconds": result.seconds}
+            for result in results
+        ]
+        text = json.dumps({"schema": kernel_record.SCHEMA, "theorems": entries}, indent=1)
+        ledger.write_text(options.json, text + "\n")
+    if options.record is not None:
+        kernel_record.store(results, found, options.record)
+        print(f"recorded {kernel_record.RECORD.name}")
+        recorded = kernel_record.load()
+    drifted = kernel_record.drift(results, recorded)
+    for text in drifted:
+        print(f"differs from the record: {text}")
+    print(
+        f"{_count(results, 'theorem')}, {len(bad)} rejected, {len(drifted)} differ from the record"
+    )
+    return int(bool(bad or drifted))
+
+
+def _print_theorems(results: Sequence[Result], version: str) -> None:
+    """A line for each theorem, and what the axioms are."""
     for result in results:
         theorem = result.theorem
         word = "accepted" if result.accepted else "REJECTED"
@@ -346,14 +396,11 @@ def _kernel(options: argparse.Namespace) -> int:
             print(f"{line}  axioms: {result.profile}{controls}")
         else:
             print(f"{line}\n    FAILS: {result.message}")
-    print(f"\naxioms, by Coq {found}")
+    print(f"\naxioms, by Coq {version}")
     used = {result.profile for result in results}
     for profile, text in coq.PROFILES.items():
         if profile in used:
             print(f"  {profile}: {text}")
-    bad = [result for result in results if not result.accepted]
-    print(f"{_count(results, 'theorem')}, {len(bad)} rejected")
-    return int(bool(bad))
 
 
 def _capacity(options: argparse.Namespace) -> int:

@@ -15,6 +15,9 @@ from typing import Any
 
 from checks.claim import TOPICS, Claim, all_claims, find
 from checks.ledger import Record, foundation, recorded
+from checks.methods.kernel_record import Word, words
+from checks.page import Page
+from checks.proofs import statements
 
 WIDTH = 92
 SHOWN = 3  # values and rejections on a card; the rest is folded
@@ -160,12 +163,15 @@ class Card:
         What it rests on and does not hold.
     records : dict
         The records of the other claims, for the verdicts of what it rests on.
+    word : Word, optional
+        What Coq's kernel has to say, where the claim has theorems in Coq.
     """
 
     claim: Claim
     record: Record
     weak: tuple[str, ...]
     records: dict[str, Record]
+    word: Word | None = None
 
     @property
     def headline(self) -> str:
@@ -175,9 +181,18 @@ class Card:
             return record["verdict"]
         deciding = [c["method"] for c in record["checks"] if c["scope"] == record["scope"]]
         # where general checks do not cover the claim, each one still says how a part was decided
-        methods = " + ".join(dict.fromkeys(deciding or record["methods"]))
-        by_hand = " · rest by hand" if self.claim.uncovered and record["scope"] == "general" else ""
-        return f"{record['verdict']} · {methods} · {record['scope']}{by_hand}"
+        methods = list(dict.fromkeys(deciding or record["methods"]))
+        if self.word and self.word.accepted:
+            methods.insert(0, self.word.short)
+        by_hand = " · rest by hand" if self.uncovered and record["scope"] == "general" else ""
+        return f"{record['verdict']} · {' + '.join(methods)} · {record['scope']}{by_hand}"
+
+    @property
+    def uncovered(self) -> str:
+        """What neither the checks nor the kernel reach."""
+        if self.word and self.word.accepted and self.word.reach.uncovered is not None:
+            return self.word.reach.uncovered
+        return self.claim.uncovered
 
     @property
     def title(self) -> str:
@@ -228,8 +243,12 @@ class Card:
             rows.append(("gaps below", ", ".join(self.weak)))
         if claim.open:
             rows.append(("open", claim.open))
-        if claim.uncovered:
-            rows.append(("not covered", claim.uncovered))
+        if self.word:
+            rows.append(("kernel", self.word.summary))
+            if self.word.accepted and self.word.reach.outside:
+                rows.append(("", f"outside it: {self.word.reach.outside}"))
+        if self.uncovered:
+            rows.append(("not covered", self.uncovered))
         rows.append(("source", _source(claim)))
         return [(label, readable(text)) for label, text in rows]
 
@@ -300,6 +319,7 @@ class Card:
         """The card as HTML; colours come from the book's style sheet."""
         claim, link = self.claim, f"{START}/ledger.html#{self.claim.id}"
         methods = dict.fromkeys(c["method"] for c in self.record["checks"])
+        methods = ["kernel", *methods] if self.word else methods
         headline = escape(self.headline)
         for method in methods:
             target = f'<a href="{START}/how_to_read.html#method-{method}">{method}</a>'
@@ -318,12 +338,13 @@ class Card:
         numbers = f"<dt>What is claimed</dt><dd><dl>{numbers}</dl></dd>" if numbers else ""
         checks = numbers + checks
         folded = f"<details><summary>What each check found</summary><dl>{checks}</dl></details>"
+        folded += statements(self.word) if self.word else ""
         return (
             f'<div class="claim-card verdict-{STYLES[self.record["verdict"]]}">'
             f'<div class="claim-head"><a class="claim-id" href="{link}">{claim.id}</a>'
             f'<span class="claim-verdict">{headline}</span></div>'
             f'<p class="claim-title">{escape(self.title)}.</p><dl>{rows}</dl>'
-            f"{folded if checks else ''}</div>"
+            f"{folded if checks or self.word else ''}</div>"
         )
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
@@ -351,7 +372,8 @@ def card_of(claim: Claim, records: dict[str, Record]) -> Card:
     """The card of a claim from given records; *not run* where it has none."""
     nothing = {"verdict": "not run", "scope": "instances", "checks": []}
     record = records.get(claim.id, nothing)
-    return Card(claim, record, tuple(foundation(claim.id, records)), records)
+    word = words().get(claim.id)
+    return Card(claim, record, tuple(foundation(claim.id, records)), records, word)
 
 
 @dataclass(frozen=True)
@@ -383,20 +405,6 @@ class Statement:
 def statement(name: str) -> Statement:
     """The statement of a claim, with its numbers filled in, as a labelled theorem."""
     return Statement(find(name))
-
-
-@dataclass(frozen=True)
-class Page:
-    """Generated text of a page: plain and HTML."""
-
-    plain: str
-    html: str
-
-    def __repr__(self) -> str:
-        return self.plain
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": self.plain, "text/html": self.html}
 
 
 def _chip(verdict: str, text: str | None = None) -> str:

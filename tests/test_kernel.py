@@ -397,6 +397,31 @@ def test_a_changed_digit_in_a_pinned_statement_fails():
     assert "statement or anchor does not fit" in false.message
 
 
+@with_coq
+def test_the_goals_that_the_chapter_shows(tmp_path):
+    text = (kernel.SOURCES.parents[1] / "book/kernel/what_a_kernel_adds.md").read_text()
+    shown = re.findall(r"^```text\n((?:(?!^```).)*?={9,}.*?)^```", text, re.DOTALL | re.MULTILINE)
+    source = (kernel.SOURCES / "Recharge.v").read_text()
+    proof = re.search(r"Theorem gap_identity.*?Qed\.", source, re.DOTALL)[0]
+    stated, script = proof.split("Proof.")
+    script = re.sub(r"\.(?=\s)", ". Show.", script)
+    root = tmp_path / "book"
+    root.mkdir()
+    for name in ("Sums", "Recharge"):
+        (root / f"{name}.v").write_text((kernel.SOURCES / f"{name}.v").read_text())
+    (root / "Goals.v").write_text(
+        "From Coq Require Import Reals Lra.\nFrom Book Require Import Sums.\nOpen Scope R_scope.\n"
+        f"{stated}Proof.\n{script}\n"
+    )
+    with coq.Programs(60) as programs:
+        for name in ("Sums", "Recharge", "Goals"):
+            fine, output, errors = programs.compile(tmp_path, f"book/{name}.v")
+            assert fine, errors
+    assert len(shown) == 2
+    for goal in shown:
+        assert goal.rstrip() in output
+
+
 # The command, and bad input -------------------------------------------------------------------
 
 
