@@ -150,6 +150,31 @@ def decide(truth: bool, yes: str, no: str, *, margin: str = "", **values: Quanti
     return proved(yes, margin=margin, **values) if truth else refuted(no, margin=margin, **values)
 
 
+def settle(holds: bool, fails: bool, told: str, wrong: str = "", /, **values: Quantity) -> Finding:
+    """Turn two certified comparisons into a finding: where neither is shown, nothing is decided.
+
+    Parameters
+    ----------
+    holds, fails : bool
+        Whether the claimed relation, and whether its contrary, is shown.
+    told : str
+        The witness.
+    wrong : str
+        Replaces it in a refutation.
+    **values : Quantity
+
+    Raises
+    ------
+    ValueError
+        If both are shown, which no comparison of enclosures of one number can do.
+    """
+    if holds and fails:
+        raise ValueError(f"holds = True: cannot be shown together with its contrary ({told})")
+    if holds:
+        return proved(told, **values)
+    return refuted(wrong or told, **values) if fails else undecided(told, **values)
+
+
 def is_number(text: str) -> bool:
     """Whether a claimed text is a rational number, such as ``0.77`` or ``97/160``."""
     try:

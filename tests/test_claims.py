@@ -1,6 +1,7 @@
 """The claim model: what a verdict needs, and that a check without teeth is found out."""
 
 import re
+from fractions import Fraction
 
 import pytest
 import z3
@@ -8,7 +9,7 @@ import z3
 from checks import claim as claim_module
 from checks.claim import Claim, Printed, Source, all_claims, find, judge, verdict, written
 from checks.display import card, chapters, readable, statement
-from checks.finding import Finding, decide, enclosure, exact, proved, refuted, undecided
+from checks.finding import Finding, decide, enclosure, exact, proved, refuted, settle, undecided
 from checks.ledger import record_of, recorded
 from checks.methods import certified, smt, statistical
 from simlib.estimate import Estimate
@@ -271,6 +272,64 @@ def test_a_ball_that_straddles_decides_nothing():
         third = certified.ball("1/3") * 3
         for relation in "<>":
             assert certified.compare(third, relation, "1").outcome == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "expected"),
+    [
+        (Fraction(2, 3), "0.667", "proved"),
+        (Fraction(2, 3), " 0.67 ", "proved"),
+        (Fraction(2, 3), "0.666", "refuted"),  # cut off, not rounded
+        (Fraction(2, 3), "0.668", "refuted"),
+        (Fraction(1, 8), "0.12", "proved"),  # half-way: rounds to both
+        (Fraction(1, 8), "0.13", "proved"),
+        (Fraction(1, 8) + Fraction(1, 10**9), "0.12", "refuted"),
+        (Fraction(1, 8) - Fraction(1, 10**9), "0.13", "refuted"),
+        ((Fraction(1, 8), Fraction(135, 1000)), "0.13", "proved"),
+        ((Fraction(1, 8), Fraction(136, 1000)), "0.13", "undecided"),
+        ((Fraction(135, 1000), Fraction(1)), "0.13", "undecided"),  # one end touches
+        ((Fraction(136, 1000), Fraction(1)), "0.13", "refuted"),
+        ((Fraction(0), Fraction(1)), "0.13", "undecided"),  # the decimal is inside
+    ],
+)
+def test_what_a_number_rounds_to(value, text, expected):
+    found = certified.rounds_to(value, text, "x")
+    assert found.outcome == expected
+    assert found.witness.startswith("x = ")
+
+
+def test_a_ball_rounds_to_a_decimal_only_if_all_of_it_does():
+    def outcome(bits, text, x):
+        with certified.precision(bits):
+            return certified.rounds_to(certified.ball(x).sqrt(), text).outcome
+
+    assert outcome(60, "1.414", 2) == "proved"
+    assert outcome(60, "1.415", 2) == "refuted"
+    assert outcome(60, "1.41421356237309504880", 2) == "undecided"
+    assert outcome(120, "1.41421356237309504880", 2) == "proved"
+    assert outcome(120, "1.41421356237309504881", 2) == "refuted"
+    assert outcome(60, "0.5", -1) == "undecided"  # no number
+
+
+def test_what_a_rounded_number_is_compared_with_is_told():
+    kept = {"value": exact("1/3")}
+    right = certified.rounds_to(Fraction(1, 3), "0.33", "x", "a third", **kept)
+    assert (right.witness, right.values) == ("a third", kept)
+    wrong = certified.rounds_to(Fraction(1, 3), " 0.34", "x", "a third", **kept)
+    assert (wrong.witness, wrong.values) == ("a third, not 0.34", kept)
+    assert certified.rounds_to(Fraction(1, 3), "0.34", "x", "a third", "no").witness == "no"
+    for text in ("1/3", "0", ".33", "0.33e0", "-0.33", "0.3 0.3", ""):
+        with pytest.raises(ValueError, match=f"x = {text!r}: must be a plain decimal"):
+            certified.rounds_to(Fraction(1, 3), text, "x")
+
+
+def test_two_comparisons_that_show_nothing_decide_nothing():
+    assert settle(True, False, "it is 1", "it is 2").witness == "it is 1"
+    assert settle(False, True, "it is 1", "it is 2").witness == "it is 2"
+    assert settle(False, True, "it is 1").outcome == "refuted"
+    assert settle(False, False, "it is 1", "it is 2").outcome == "undecided"
+    with pytest.raises(ValueError, match="cannot be shown together"):
+        settle(True, True, "it is 1")
 
 
 # --- findings

@@ -23,11 +23,10 @@ from checks.finding import (
     undecided,
 )
 from checks.judging import (
-    as_printed_decimal,
     as_stated,
     exponential_above_line,
     first_unfit,
-    one_for_each,
+    misprint,
     unfit,
 )
 
@@ -303,12 +302,11 @@ def chernoff_and_union(pairs: str, anytime: str) -> Finding:
 
     p_, samples, levels = Fraction(1, 5), 500, (2, 3, 4)
     terms = samples if one_of("pairs", pairs, *_PAIRS) == _PAIRS[0] else 1
-    texts = one_for_each("anytime", anytime, *(f"L = {level}" for level in levels))
-    for text, level in zip(texts, levels, strict=True):
-        value = some_n_fails(p_, samples, level)
-        number, half = as_printed_decimal("anytime", text)
-        if abs(value - number) > half:
-            return refuted(f"L = {level}: {decimal(value, 8)}, not {text}")
+    values = {level: some_n_fails(p_, samples, level) for level in levels}
+    wrong = misprint("anytime", anytime, ((f"L = {level}", v) for level, v in values.items()), 8)
+    if wrong:
+        return wrong
+    for level, value in values.items():
         if not ball(value) > 2 * ball(-level).exp():
             return undecided(f"L = {level}: {decimal(value, 8)} is not above 2 e^-L")
     for level in (*levels, 8):
@@ -432,11 +430,12 @@ def visits_from_below(kappa: str, below: str) -> Finding:
     from checks.methods.certified import ball, ends
 
     p, samples = Fraction(1, 20), 400
-    for level, text in enumerate(one_for_each("below", below, "L = 1", "L = 2", "L = 3"), start=1):
-        value = falls_below(p, samples, level, Fraction(1))
-        number, half = as_printed_decimal("below", text)
-        if abs(value - number) > half:
-            return refuted(f"L = {level}, constant 1: {decimal(value, 8)}, not {text}")
+    values = {level: falls_below(p, samples, level, Fraction(1)) for level in (1, 2, 3)}
+    cases = ((f"L = {level}, constant 1", value) for level, value in values.items())
+    wrong = misprint("below", below, cases, 8)
+    if wrong:
+        return wrong
+    for level, value in values.items():
         if not ball(value) > ball(-level).exp():
             return undecided(f"L = {level}: {decimal(value, 8)} is not above e^-L")
     if one_of("kappa", kappa, *_KAPPAS) == _KAPPAS[0]:

@@ -16,11 +16,10 @@ from checks.finding import (
     combine,
     decimal,
     one_of,
-    proved,
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal, as_stated, one_for_each
+from checks.judging import as_stated, one_for_each
 
 _BASEL = (r"\tfrac{\pi^2}6", r"\tfrac32")
 _STATIONS = ("one station", "one station or more")
@@ -197,7 +196,7 @@ def constants_of_one_queue(cap: str, in_first: str, in_third: str) -> Finding:
     import sympy
     from flint import arb
 
-    from checks.methods.certified import ball, ends, precision
+    from checks.methods.certified import ball, ends, precision, rounds_to
     from simlib.admission.model import c1_c2, model_of
     from simlib.admission.network import tandem
 
@@ -207,11 +206,7 @@ def constants_of_one_queue(cap: str, in_first: str, in_third: str) -> Finding:
         root2 = ball(2).sqrt()
 
         def printed(name: str, value: arb, text: str) -> Finding:
-            middle, half = as_printed_decimal(name, text)
-            apart, told = abs(value - ball(middle)), f"{name} = {value.str(8, radius=False)}"
-            if apart < ball(half):
-                return proved(told)
-            return refuted(f"{told}, not {text}") if apart > ball(half) else undecided(told)
+            return rounds_to(value, text, name, f"{name} = {value.str(8, radius=False)}")
 
         limits = (5, 10, 20)
         told = [f"S = {limit}" for limit in limits]
@@ -238,7 +233,7 @@ def constants_of_one_queue(cap: str, in_first: str, in_third: str) -> Finding:
         share = model.rates[0] / model.uniformization
         k0 = 4 * (1 + root2) * arb.pi() * ball(c2**2 * share * c1 * total / 6).sqrt()
         found.append(printed("k_0", k0, cap))
-        if not all(ends(k0)[0] > Fraction(text) for text in in_first.split(", ")):
+        if not all(ends(k0)[0] > Fraction(text) for text in columns[0]):
             return undecided("k_0 against the constants that it bounds")
     return combine(found, f"{len(found)} constants")
 

@@ -23,7 +23,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal
+from checks.methods.certified import rounds_to
 
 dominance = Claim(
     "admission.dominance",
@@ -388,14 +388,8 @@ def accepting_half(
         ("accepting all", every, all_accepted),
         (f"accepting {chance}", some, some_accepted),
     ):
-        told, half = as_printed_decimal(name, text)
-        found.append(
-            decide(
-                abs(value - told) <= half,
-                f"{name}: {decimal(value, 6)}",
-                f"{case}, {name}: {decimal(value, 6)}, not {text}",
-            )
-        )
+        told = f"{name}: {decimal(value, 6)}"
+        found.append(rounds_to(value, text, name, told, f"{case}, {told}, not {text}"))
     return combine(found)
 
 

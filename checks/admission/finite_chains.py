@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from checks.finding import Finding, proved, refuted, undecided
-from checks.judging import as_printed_decimal
+from checks.finding import Finding
+from checks.methods.certified import quantity, rounds_to
 
 if TYPE_CHECKING:
     from flint import arb
@@ -171,13 +171,5 @@ def inverse_log(modulus: arb) -> arb:
 
 
 def decimal_of(value: arb, text: str, name: str) -> Finding:
-    """Whether a decimal is a certified ball's value, rounded."""
-    from checks.methods.certified import ball, quantity
-
-    told, half = as_printed_decimal(name, text)
-    shown = quantity(value, 12)
-    if abs(value - ball(told)) <= ball(half):
-        return proved(f"{name} = {shown.text}", **{name: shown})
-    if abs(value - ball(told)) > ball(half):
-        return refuted(f"{name} = {shown.text}, not {text.strip()}")
-    return undecided(f"{name} = {shown.text}: too wide to compare with {text.strip()}")
+    """Whether a decimal is a certified ball's value, rounded; the value is kept."""
+    return rounds_to(value, text, name, **{name: quantity(value, 12)})

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from checks.admission.instances import SOURCE, three_tiers
 from checks.claim import Claim, Printed, Source
 from checks.finding import Finding, combine, decide, decimal, exact, one_of
-from checks.judging import as_printed_decimal, one_for_each
+from checks.judging import one_for_each
+from checks.methods.certified import rounds_to
 
 if TYPE_CHECKING:
     from simlib.admission.chain import InformedOptimum
@@ -168,14 +169,9 @@ def optimality_equations(three_tiers: str, tandem: str, two: str, relation: str)
         names = ("number of jobs", "state")
         told_costs = one_for_each(case, texts, *names)
         for name, value, text in zip(names, (alone, best.cost), told_costs, strict=True):
-            told, half = as_printed_decimal(case, text)
-            found.append(
-                decide(
-                    abs(value - told) <= half,
-                    f"{case}, {name}: {decimal(value, 6)}",
-                    f"{case}, {name}: the least mean cost is {decimal(value, 6)}, not {text.strip()}",
-                )
-            )
+            shown = decimal(value, 6)
+            wrong = f"{case}, {name}: the least mean cost is {shown}, not {text}"
+            found.append(rounds_to(value, text, case, f"{case}, {name}: {shown}", wrong))
         holds = best.cost < alone if relation == "below" else best.cost == alone
         found.append(
             decide(

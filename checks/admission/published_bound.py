@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from checks.admission.evidence.experiments import PUBLISHED_MODULES, tiers
 from checks.admission.instances import SOURCE
-from checks.admission.regret import regret_theorem
+from checks.admission.regret import falls_below_one, regret_theorem
 from checks.claim import Claim, Source
-from checks.finding import Finding, combine, decimal, one_of, proved, refuted, undecided
-from checks.judging import as_printed_decimal, as_stated, one_for_each
+from checks.finding import Finding, combine, decide, one_of, refuted, undecided
+from checks.judging import as_stated, one_for_each
 
 if TYPE_CHECKING:
     from flint import arb
@@ -303,22 +303,13 @@ def horizons_of_the_term(with_increments: str, with_diameter: str, better: str) 
             (by_increments[i], sizes.increments, "increments"),
             (by_diameter[i], sizes.diameter, "diameter"),
         ):
-            middle, half = as_printed_decimal(name, text)
             with precision(96):
-                for side in (-half, half):
-                    value = _term(square, middle + side)
-                    told = (
-                        f"lambda = {rate}, {name}, T = 10^{decimal(middle + side, 2)}: "
-                        f"{value.str(5, radius=False)} r_max T"
-                    )
-                    inside = value > 1 if side < 0 else value < 1
-                    outside = value < 1 if side < 0 else value > 1
-                    found.append(
-                        proved(told) if inside else refuted(told) if outside else undecided(told)
-                    )
+                found += falls_below_one(
+                    partial(_term, square), text, name, f"lambda = {rate}, {name}"
+                )
         smaller = _BETTER[int(sizes.diameter < sizes.increments)]
         stated = one_of("better", smaller_term[i], *_BETTER)
         ratio = float(sizes.diameter / sizes.increments) ** 0.5
         told = f"lambda = {rate}: with the diameter {ratio:.3g} times as much as with increments"
-        found.append(proved(told) if smaller == stated else refuted(told))
+        found.append(decide(smaller == stated, told, told))
     return combine(found, f"{len(found)} comparisons")

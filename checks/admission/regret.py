@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from checks.admission.confidence import kl_radius
@@ -21,10 +22,11 @@ from checks.claim import Claim, Source
 from checks.finding import (
     Finding,
     combine,
+    decide,
     decimal,
     one_of,
-    proved,
     refuted,
+    settle,
     undecided,
 )
 from checks.judging import as_printed_decimal, as_stated, exponential_above_line, one_for_each
@@ -616,6 +618,45 @@ def gap_of_the_costs_met(direct: str, sequence: str) -> Finding:
     )
 
 
+def falls_below_one(
+    share: Callable[[Fraction], arb], text: str, name: str, case: str, what: str = ""
+) -> list[Finding]:
+    """Whether a bound over r_max T falls below 1 at T = 10^x, where x is a printed decimal.
+
+    Parameters
+    ----------
+    share : callable
+        From x, a Fraction, to a ball around the bound over r_max T.
+    text : str
+        The exponent, a plain decimal.
+    name : str
+        How the exponent is called.
+    case, what : str
+        Where, and which bound, for the witnesses.
+
+    Returns
+    -------
+    list of Finding
+        Half a unit of the last digit before x the bound is above 1; half a unit after x it is below.
+
+    Raises
+    ------
+    ValueError
+        If the text is no plain decimal with a point.
+    """
+    middle, half = as_printed_decimal(name, text)
+    before, after = share(middle - half), share(middle + half)
+
+    def told(exponent: Fraction, value: arb) -> str:
+        shown = f"{what}{value.str(5, radius=False)} r_max T"
+        return f"{case}, T = 10^{decimal(exponent, 2)}: {shown}"
+
+    return [
+        settle(before > 1, before < 1, told(middle - half, before)),
+        settle(after < 1, after > 1, told(middle + half, after)),
+    ]
+
+
 _EXPONENTS = Fraction(1, 20)
 
 
@@ -649,7 +690,7 @@ def where_the_bound_says_something(
 
     The part is about three networks, so it is decided whole.
     """
-    from checks.methods.certified import ball, precision
+    from checks.methods.certified import precision, rounds_to
 
     one_of("smallest", smallest, *_SMALLEST)
     thirds = one_for_each("with_third", with_third, *CERTIFIED)
@@ -664,41 +705,28 @@ def where_the_bound_says_something(
             with precision(128):
                 return shares(known, horizon, module_of(name, horizon))
 
+        def share(which: str, exponent: Fraction, at: Callable[[int], Shares] = at) -> arb:
+            one = at(_power_of_ten(exponent))
+            return one.fixed + (one.third if which == "A_3" else one.first.min(one.second))
+
         for text, which in ((thirds[i], "A_3"), (others[i], "A_1 or A_2")):
-            middle, half = as_printed_decimal("exponent", text)
-            if half != _EXPONENTS:
+            if as_printed_decimal("exponent", text)[1] != _EXPONENTS:
                 raise ValueError(f"exponent = {text!r}: must have one decimal each")
-            for side in (-half, half):
-                one = at(_power_of_ten(middle + side))
-                rest = one.third if which == "A_3" else one.first.min(one.second)
-                value = one.fixed + rest
-                told = (
-                    f"{name}, T = 10^{decimal(middle + side, 2)}: the bound with {which} is "
-                    f"{value.str(5, radius=False)} r_max T"
-                )
-                inside = value > 1 if side < 0 else value < 1
-                outside = value < 1 if side < 0 else value > 1
-                found.append(
-                    proved(told) if inside else refuted(told) if outside else undecided(told)
-                )
+            found += falls_below_one(
+                partial(share, which), text, "exponent", name, f"the bound with {which} is "
+            )
         tau = module_of(name, 10**7)
         stated = stated_modules[i]
         found.append(
-            proved(f"{name}: tau = {tau}")
-            if stated == str(tau)
-            else refuted(f"{name}: the least tau is {tau}, not {stated}")
+            decide(
+                stated == str(tau),
+                f"{name}: tau = {tau}",
+                f"{name}: the least tau is {tau}, not {stated}",
+            )
         )
-        middle, half = as_printed_decimal("at_7", shares_at_7[i])
         value = 100 * at(10**7).total
-        apart = abs(value - ball(middle))
         told = f"{name}, T = 10^7: {value.str(6, radius=False)} per cent"
-        found.append(
-            proved(told)
-            if apart < ball(half)
-            else refuted(told)
-            if apart > ball(half)
-            else undecided(told)
-        )
+        found.append(rounds_to(value, shares_at_7[i], "at_7", told, told))
         late = at(_power_of_ten(Fraction(others[i]) + _EXPONENTS))
         three = dict(zip(_SMALLEST, (late.third, late.first, late.second), strict=True))
         least = three.pop(smallest)
@@ -706,10 +734,6 @@ def where_the_bound_says_something(
             f"{key} = {value.str(4, radius=False)} r_max T"
             for key, value in {smallest: least, **three}.items()
         )
-        if all(least < other for other in three.values()):
-            found.append(proved(told))
-        elif any(least > other for other in three.values()):
-            found.append(refuted(told))
-        else:
-            found.append(undecided(told))
+        smaller = all(least < other for other in three.values())
+        found.append(settle(smaller, any(least > other for other in three.values()), told))
     return combine(found, f"{len(found)} comparisons in three networks")

@@ -24,7 +24,8 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal, as_stated, misprint, one_for_each
+from checks.judging import as_stated, misprint, one_for_each
+from checks.methods.certified import rounds_to
 
 if TYPE_CHECKING:
     from simlib.admission.network import Network
@@ -451,11 +452,10 @@ def survivors_of_the_rule(biased: str, unbiased: str, excess: str) -> Finding:
             "excess": (100 * (low / true - 1), 100 * (high / true - 1)),
         }
         for (name, (least, most)), text in zip(ends.items(), printed, strict=True):
-            number, half = as_printed_decimal(name, text)
-            if most < number - half or least > number + half:
-                return refuted(f"s = {s}: {name} is {decimal(least, 7)}, not {text}")
-            if not number - half <= least <= most <= number + half:
-                return undecided(f"s = {s}: {name} in [{decimal(least)}, {decimal(most)}]")
+            told = f"s = {s}: {name} is {decimal(least, 7)}"
+            rounded = rounds_to((least, most), text, name, told)
+            if rounded.outcome != PROVED:
+                return rounded
     spread = max(high - low for low, high, _ in known)
     return proved(
         f"the starts differ by {decimal(spread, 12)} at most after 200 steps",

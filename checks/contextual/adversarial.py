@@ -26,7 +26,7 @@ from checks.contextual.explicit_bounds import (
 from checks.contextual.instances import SOURCE
 from checks.contextual.ramp import ramp
 from checks.contextual.switching import psi_product_bound
-from checks.contextual.widths import confidence_width, rounds_to
+from checks.contextual.widths import confidence_width, decimal_of
 from checks.finding import Finding, combine, one_of, refuted, undecided
 from checks.judging import as_stated, exponential_above_line
 
@@ -271,8 +271,8 @@ def horizons_of_theorem_6_3(
         at = cauchy_bound(Balls(ball(5000).log() / ball(10).log()), SECTION_7, "source", "source")
         unit = ball(10**8)
         found += [
-            rounds_to("bad rounds at T = 5000, in 10^8", at.bad_rounds / unit, bad_rounds),
-            rounds_to("bound at T = 5000, in 10^8 jobs", at.regret / unit, jobs),
+            decimal_of(at.bad_rounds / unit, bad_rounds, "bad rounds at T = 5000, in 10^8"),
+            decimal_of(at.regret / unit, jobs, "bound at T = 5000, in 10^8 jobs"),
         ]
         later, _ = positive_on(
             lambda x: (
@@ -377,7 +377,7 @@ def cited_bound_for_large_times(leading: str, start: str) -> Finding:
         return undecided(f"the limits of the other terms are {zero}")
     with precision(100):
         exponent = 4 / ball(Fraction(1, 100)) / ball(10).log()  # beta to infinity
-        earliest = rounds_to("exponent of the first step", exponent, start)
+        earliest = decimal_of(exponent, start, "exponent of the first step")
     return combine(
         [
             identity(

@@ -28,7 +28,7 @@ from checks.contextual.instances import SOURCE
 from checks.contextual.ramp import ramp, ramp_clean
 from checks.contextual.switching import psi_product_bound
 from checks.contextual.tail import disagreement_queue, queue_potential
-from checks.contextual.widths import confidence_width, rounds_to
+from checks.contextual.widths import confidence_width, decimal_of
 from checks.finding import Finding, combine, one_of, proved, refuted, undecided
 from checks.judging import as_stated, exponential_above_line
 
@@ -512,7 +512,7 @@ def horizons_of_theorem_5_5(
     with precision(96):
         n = Balls(ball(5000).log() / ball(10).log())
         jobs = chebyshev_bound(n, SECTION_7, "source", p).regret / ball(10**16)
-        found.append(rounds_to("bound at T = 5000, in 10^16 jobs", jobs, at_5000))
+        found.append(decimal_of(jobs, at_5000, "bound at T = 5000, in 10^16 jobs"))
     return combine(found, f"{len(found) - 1} horizons, and the bound at T = 5000")
 
 

@@ -29,9 +29,10 @@ from checks.finding import (
     one_of,
     proved,
     refuted,
+    settle,
     undecided,
 )
-from checks.judging import as_printed_decimal, unfit
+from checks.judging import one_for_each, unfit
 from checks.methods.statistical import at_least, at_most, equals, most_runs
 
 if TYPE_CHECKING:
@@ -118,21 +119,22 @@ def integer_parts(slack: str, servers: str, dimension: str, most: str) -> Findin
     stated = {"slack": slack, "servers": servers, "dimension": dimension}
     with precision(96):
         for name, text in stated.items():
-            numbers = [int(one) for one in text.split(",")]
-            for case, number in zip(SWEEPS[name], numbers, strict=True):
+            numbers = one_for_each(name, text, *SWEEPS[name])
+            for case, number in zip(SWEEPS[name], map(int, numbers), strict=True):
                 gap, d, k = Fraction(str(case[0])), *case[1:]
                 value = _exploration(gap, d, k)
                 told = f"slack {float(gap)}, d = {d}, K = {k}: {value.str(8, radius=False)}"
-                inside = value > ball(number) and value < ball(number + 1)
-                outside = value < ball(number) or value > ball(number + 1)
                 long[case] = bool(value > HORIZON // 2)
-                if inside:
-                    key = f"tau, {name} {case[('slack', 'dimension', 'servers').index(name)]}"
-                    found.append(proved(told, **{key: quantity(value, 12)}))
-                elif outside:
-                    found.append(refuted(f"{told}, not {number} and a fraction"))
-                else:
-                    found.append(undecided(f"{told} is not separated from {number}"))
+                key = f"tau, {name} {case[('slack', 'dimension', 'servers').index(name)]}"
+                found.append(
+                    settle(
+                        value > ball(number) and value < ball(number + 1),
+                        value < ball(number) or value > ball(number + 1),
+                        told,
+                        f"{told}, not {number} and a fraction",
+                        **{key: quantity(value, 12)},
+                    )
+                )
         over = sum(long.values())
         text = f"tau is more than half of the run in {over} of {len(long)} settings"
         found.append(decide(over == int(most), text, text))
@@ -151,34 +153,25 @@ def where_exploration_fills_the_run(least_slack: str, largest_dimension: str) ->
     tau falls with the slack from 2 T^(-1/2) on and grows with the dimension: the room between the slack
     and 2 T^(-1/2) appears in a denominator only, the dimension as a cube.
     """
-    from checks.methods.certified import ball, precision, quantity
+    from checks.methods.certified import ball, precision, quantity, rounds_to
 
-    middle, half = as_printed_decimal("least_slack", least_slack)
     d = int(largest_dimension)
     with precision(96):
         scale = ball(Fraction(3, 10**4) * 125 * 5 / _RATE) * ball(HORIZON).log()
         slack = 2 / ball(HORIZON).sqrt() + (scale / HORIZON).sqrt()
-        apart, shown = abs(slack - ball(middle)), slack.str(8, radius=False)
         at, after = (_exploration(Fraction(1, 10), one, 5) for one in (d, d + 1))
         text = (
             f"d = {d}: {at.str(6, radius=False)} rounds, d = {d + 1}: {after.str(6, radius=False)}"
         )
         return combine(
             [
-                decide(
-                    bool(apart < ball(half)),
-                    f"tau = T at the slack {shown}",
-                    f"tau = T at the slack {shown}, not {least_slack}",
+                rounds_to(
+                    *(slack, least_slack, "least_slack"),
+                    f"tau = T at the slack {slack.str(8, radius=False)}",
                     **{"slack with tau = T": quantity(slack, 12)},
-                )
-                if apart < ball(half) or apart > ball(half)
-                else undecided(f"{shown} is not separated from the ends of {least_slack}"),
-                decide(bool(at < HORIZON), text, text)
-                if at < HORIZON or at > HORIZON
-                else undecided(text),
-                decide(bool(after > HORIZON), text, text)
-                if after < HORIZON or after > HORIZON
-                else undecided(text),
+                ),
+                settle(at < HORIZON, at > HORIZON, text),
+                settle(after > HORIZON, after < HORIZON, text),
             ]
         )
 

@@ -26,8 +26,8 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal, misprint, one_for_each
-from checks.methods.certified import ball, precision, quantity
+from checks.judging import misprint, one_for_each
+from checks.methods.certified import ball, precision, quantity, rounds_to
 
 # Telescoping ---------------------------------------------------------------------------------------
 
@@ -443,14 +443,13 @@ def sums_of_three_instances(regrets: str, means: str, products: str) -> Finding:
         )
         for number, (row, text) in enumerate(zip(rounds, texts, strict=True), 1):
             total = _sum_of(_BOUNDS[0], row)
-            stated, half = as_printed_decimal("products", text)
             shown = f"sum of m delta, instance {number}"
             if not ball(true[number - 1]) <= ball(first[number - 1]) <= total:
                 return undecided(f"instance {number}: the chain does not hold")
-            if abs(total - ball(stated)) > ball(half):
-                return refuted(f"{shown}: {total.str(9, radius=False)}, not {text}")
-            if not abs(total - ball(stated)) <= ball(half):
-                return undecided(f"{shown}: {total.str(9, radius=False)} against {text}")
+            told = f"{shown}: {total.str(9, radius=False)}"
+            rounded = rounds_to(total, text, "products", told)
+            if rounded.outcome != PROVED:
+                return rounded
             values[f"sum of means, instance {number}"] = exact(first[number - 1])
             values[shown] = quantity(total, 20)
     return proved("regret, sum of means and sum of products of three instances", **values)

@@ -15,8 +15,9 @@ from checks.contextual.evidence.estimation import (
     estimation_error,
 )
 from checks.contextual.instances import SOURCE
-from checks.finding import Finding, combine, one_of, proved, refuted, undecided
-from checks.judging import as_printed_decimal, exponential_above_line, unfit
+from checks.finding import Finding, combine, one_of, refuted, undecided
+from checks.judging import exponential_above_line, unfit
+from checks.methods.certified import quantity, rounds_to
 from checks.methods.statistical import at_least
 
 if TYPE_CHECKING:
@@ -333,7 +334,7 @@ def widths_compared(comparison: str, ours: str, source: str) -> Finding:
                 )
             return undecided("not separated")
         shown = [
-            rounds_to(name, value, text)
+            decimal_of(value, text, name)
             for name, value, text in zip(("ours", "source"), values, (ours, source), strict=True)
         ]
     kappa, growth, log, first, second, ridge, both = z3.Reals(
@@ -367,26 +368,10 @@ def _widths_at_a_point(samples: arb) -> tuple[arb, arb]:
     return ours, kappa / 2 * (2 * growth + log).sqrt() + kappa * radius / 2
 
 
-def rounds_to(name: str, value: arb, text: str) -> Finding:
-    """Decide that a ball rounds to a printed decimal.
-
-    Parameters
-    ----------
-    name : str
-    value : arb
-    text : str
-        A plain decimal.
-    """
-    from checks.methods.certified import ball, quantity
-
-    stated, half = as_printed_decimal(name, text)
-    apart = abs(value - ball(stated))
-    shown = value.str(8, radius=False)
-    if apart < ball(half):
-        return proved(f"{name} = {shown}", **{name: quantity(value, 12)})
-    if apart > ball(half):
-        return refuted(f"{name} = {shown}, not {text}")
-    return undecided(f"{name} = {shown} is not separated from the ends of {text}")
+def decimal_of(value: arb, text: str, name: str) -> Finding:
+    """Whether a decimal is a certified ball's value, rounded; the value is kept."""
+    shown = f"{name} = {value.str(8, radius=False)}"
+    return rounds_to(value, text, name, shown, **{name: quantity(value, 12)})
 
 
 @confidence_width.check(

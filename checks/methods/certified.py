@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from checks.finding import Finding, Quantity, decimal, enclosure, proved, refuted, undecided
+from checks.judging import as_printed_decimal
 
 if TYPE_CHECKING:
     from flint import arb
@@ -134,3 +135,57 @@ def compare(x: arb, relation: str, value: Fraction | str, name: str = "value") -
     if holds:
         return proved(f"{shown} {relation} {value}", margin=f"{float(margin.mid()):.2g}")
     return refuted(f"{shown}, not {relation} {value}")
+
+
+def rounds_to(
+    value: arb | Fraction | tuple[Fraction, Fraction],
+    text: str,
+    name: str = "value",
+    told: str = "",
+    wrong: str = "",
+    /,
+    **values: Quantity,
+) -> Finding:
+    """Decide that a number, rounded to as many digits as are printed, is a printed decimal.
+
+    A number half-way between two decimals rounds to both, as in `checks.judging.misprint`.
+
+    Parameters
+    ----------
+    value : arb, Fraction or (Fraction, Fraction)
+        A ball that contains the number, the number itself, or both ends of an interval around it.
+    text : str
+        A plain decimal; half a unit of its last digit is what it may be off.
+    name : str
+        How the number is called.
+    told : str
+        The witness; if empty, the name with the enclosure.
+    wrong : str
+        The witness of a refutation; if empty, what is told and that it is not the decimal.
+    **values : Quantity
+        What the finding keeps, however it turns out.
+
+    Returns
+    -------
+    Finding
+        Proved if all of the enclosure is within half a unit, refuted if none of it is; undecided if
+        it is too wide to tell or not finite.
+
+    Raises
+    ------
+    ValueError
+        If the text is no plain decimal with a point.
+    """
+    stated, half = as_printed_decimal(name, text)
+    if isinstance(value, (Fraction, tuple)):
+        low, high = value if isinstance(value, tuple) else (value, value)
+    elif value.is_finite():
+        low, high = ends(value)
+    else:
+        return undecided(f"{name} = {value}: there is no enclosure", **values)
+    told = told or f"{name} = {enclosure(low, high, 12).text}"
+    if stated - half <= low and high <= stated + half:
+        return proved(told, **values)
+    if high < stated - half or stated + half < low:
+        return refuted(wrong or f"{told}, not {text.strip()}", **values)
+    return undecided(f"{told} is not separated from the ends of {text.strip()}", **values)

@@ -5,7 +5,8 @@ from itertools import pairwise, product
 
 from checks.claim import Claim, Source
 from checks.finding import Finding, combine, decide, exact, one_of, proved, refuted, undecided
-from checks.judging import unfit
+from checks.judging import one_for_each, unfit
+from checks.methods.certified import rounds_to
 from checks.methods.statistical import FEWEST_RUNS, at_least, at_most, equals
 from checks.recharge.evidence_beyond import aware_learners, aware_queue
 from checks.recharge.instances import I3, I7, SOURCE
@@ -712,10 +713,7 @@ average in 100 000 steps.
 
 
 def _three(name: str, text: str) -> list[float]:
-    values = [float(part) for part in text.split(",")]
-    if len(values) != len(INSTANCES):
-        raise ValueError(f"{name} = {text!r}: must be {len(INSTANCES)} numbers")
-    return values
+    return [float(part) for part in one_for_each(name, text, *INSTANCES)]
 
 
 @learners_above_h.check(
@@ -726,11 +724,10 @@ def sums_of_the_instances(sums: str) -> Finding:
     found = []
     odds = Fraction("1.8395")
     exact_sums = [_hamacher_sum(I3), _hamacher_sum(I7), odds / (1 + odds)]
-    for name, stated, value in zip(INSTANCES, sums.split(","), exact_sums, strict=True):
-        shown = {f"Hamacher sum, {name}": exact(value)}
-        right = abs(Fraction(stated.strip()) - value) <= Fraction(1, 20_000)
-        text = f"{name}: {float(value):.6f}"
-        found.append(decide(right, text, f"{text}, not {stated.strip()}", **shown))
+    texts = one_for_each("sums", sums, *INSTANCES)
+    for name, text, value in zip(INSTANCES, texts, exact_sums, strict=True):
+        kept = {f"Hamacher sum, {name}": exact(value)}
+        found.append(rounds_to(value, text, "sums", f"{name}: {float(value):.6f}", **kept))
     return combine(found)
 
 

@@ -420,23 +420,18 @@ def strictly_above(attained: str) -> Finding:
 )
 def ratios_at_the_root(ratio10: str, ratio100: str, ratio1000: str) -> Finding:
     """Arb encloses the ratio of m identical arms of total odds r*, for m = 10, 100, 1000."""
-    from checks.methods.certified import ball, precision, quantity
+    from checks.methods.certified import precision, quantity, rounds_to
 
-    found, values, half = [], {}, Fraction(1, 2 * 10**6)
+    found = []
     with precision(160):
         root = _root()
         for m, claimed in ((10, ratio10), (100, ratio100), (1000, ratio1000)):
             ratio = _arm_ratio(m, root)
-            values[f"{m} arms"] = shown = quantity(ratio, 30)
-            low, high = ball(Fraction(claimed) - half), ball(Fraction(claimed) + half)
-            if low < ratio < high:
-                found.append(proved(f"{m} arms: {claimed}"))
-            elif ratio < low or ratio > high:
-                found.append(refuted(f"{m} arms: {shown}, not {claimed}"))
-            else:
-                found.append(undecided(f"{m} arms: {shown}"))
-    whole = combine(found)
-    return Finding(whole.outcome, whole.witness, whole.margin, values)
+            shown = quantity(ratio, 30)
+            told, wrong = f"{m} arms: {claimed}", f"{m} arms: {shown}, not {claimed}"
+            kept = {f"{m} arms": shown}
+            found.append(rounds_to(ratio, claimed, f"ratio{m}", told, wrong, **kept))
+    return combine(found)
 
 
 @ratio_tight.check(

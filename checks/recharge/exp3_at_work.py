@@ -15,7 +15,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal, first_unfit, unfit
+from checks.judging import as_printed_decimal, first_unfit, one_for_each, unfit
 from checks.methods.statistical import most_runs
 from checks.recharge.evidence import RATES, exp3_long_run, exp3_settled, odds_and_sum
 from checks.recharge.instances import I3, I7, SOURCE
@@ -253,7 +253,8 @@ def predicted_deviations(std_3: str, std_7: str, noise: str) -> Finding:
                 )
             )
         variances = _variances(rates, long_run)
-        for arm, (variance, text) in enumerate(zip(variances, stated.split(","), strict=True)):
+        texts = one_for_each(system, stated, *range(len(rates)))
+        for arm, (variance, text) in enumerate(zip(variances, texts, strict=True)):
             number, half = as_printed_decimal("standard deviation", text)
             name = f"{system}, arm {arm}"
             inside = (number - half) ** 2 <= variance <= (number + half) ** 2
@@ -263,7 +264,7 @@ def predicted_deviations(std_3: str, std_7: str, noise: str) -> Finding:
                 decide(
                     inside,
                     f"{name}: {deviation}",
-                    f"{name} with {noise} noise: {deviation}, not {text.strip()}",
+                    f"{name} with {noise} noise: {deviation}, not {text}",
                     **value,
                 )
             )
@@ -379,7 +380,8 @@ def measured_deviations(settled, std_3: str, std_7: str) -> Finding:
     found = []
     for instance, stated in (("I3", std_3), ("I7", std_7)):
         scaled = settled[f"std_{instance}"] / float(settled[f"eta_{instance}"]) ** 0.5
-        for arm, text in enumerate(stated.split(",")):
+        arms = range(len(_SYSTEMS[instance]))
+        for arm, text in enumerate(one_for_each(instance, stated, *arms)):
             name = f"std of p_{arm}, {instance}"
             found.append(_within(scaled[:, arm], float(text), 0.12, 1e-7, name))
     return combine(found, f"{len(found)} standard deviations agree to 12 %")

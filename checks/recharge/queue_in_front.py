@@ -16,7 +16,8 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal, first_unfit, unfit
+from checks.judging import first_unfit, one_for_each, unfit
+from checks.methods.certified import rounds_to
 from checks.recharge.evidence import RATES, odds_and_sum, queue_growth, queue_settled
 from checks.recharge.instances import I3, I7, SOURCE
 from checks.recharge.mean_queue import fractions, heavy_traffic_constant, mean_queue
@@ -551,17 +552,12 @@ def rare_long_blocks(guarantee: str) -> Finding:
 def _compare_table(rates: tuple[str, ...], stated: str, name: str) -> Finding:
     """Compare printed means with their enclosures, each to half a unit of its last digit."""
     found, widest = [], Fraction(0)
-    for margin, text in zip(MARGINS, stated.split(","), strict=True):
-        value, half = as_printed_decimal(f"mean queue {name}", text)
+    texts = one_for_each(f"mean queue {name}", stated, *MARGINS)
+    for margin, text in zip(MARGINS, texts, strict=True):
         low, high = mean_queue(rates, margin)
-        shown = enclosure(low, high)
-        label = f"E[Q] {name}, margin {margin}"
-        if value - half <= low and high <= value + half:
-            found.append(proved(f"{label}: {shown}", **{label: shown}))
-        elif high < value - half or low > value + half:
-            found.append(refuted(f"{label} is {shown}, not {text.strip()}"))
-        else:
-            found.append(undecided(f"{label}: {shown} is too wide for {text}"))
+        shown, label = enclosure(low, high), f"E[Q] {name}, margin {margin}"
+        told, wrong = f"{label}: {shown}", f"{label} is {shown}, not {text}"
+        found.append(rounds_to((low, high), text, label, told, wrong, **{label: shown}))
         widest = max(widest, high - low)
     return combine(found, f"seven means enclosed to {decimal(widest, 12)} or better")
 
@@ -652,9 +648,8 @@ def ratio_in_heavy_traffic(ratio: str) -> Finding:
     """Compute the heavy-traffic constants of both systems as rationals and compare their ratio."""
     three, seven = heavy_traffic_constant(I3), heavy_traffic_constant(I7)
     true = three / seven
-    stated, half = as_printed_decimal("ratio", ratio)
-    return decide(
-        abs(true - stated) <= half,
+    return rounds_to(
+        *(true, ratio, "ratio"),
         f"{decimal(three, 5)} against {decimal(seven, 5)}, ratio {decimal(true, 6)}",
         f"the ratio is {decimal(true, 6)}, not {ratio}",
         **{"kappa, m = 3": exact(three, 9), "kappa, m = 7": exact(seven, 9)},
@@ -667,18 +662,17 @@ def ratio_in_heavy_traffic(ratio: str) -> Finding:
 def ratio_at_three_margins(ratios: str) -> Finding:
     """Enclose the ratio of the mean queues at the margins 0.005, 0.01 and 0.015 in Arb."""
     found = []
-    for margin, text in zip(GROWTH_MARGINS, ratios.split(","), strict=True):
+    texts = one_for_each("ratios", ratios, *GROWTH_MARGINS)
+    for margin, text in zip(GROWTH_MARGINS, texts, strict=True):
         (low3, high3), (low7, high7) = mean_queue(I3, margin), mean_queue(I7, margin)
         low, high = low3 / high7, high3 / low7
-        stated, half = as_printed_decimal("ratios", text)
-        name = f"ratio at margin {margin}"
-        if stated - half <= low and high <= stated + half:
-            shown = enclosure(low, high)
-            found.append(proved(f"{margin}: {shown.text}", **{name: shown}))
-        elif high < stated - half or low > stated + half:
-            found.append(refuted(f"at margin {margin} it is {decimal(low, 5)}, not {text.strip()}"))
-        else:
-            found.append(undecided(f"{name}: enclosure too wide"))
+        shown = enclosure(low, high)
+        told, wrong = (
+            f"{margin}: {shown}",
+            f"at margin {margin} it is {decimal(low, 5)}, not {text}",
+        )
+        kept = {f"ratio at margin {margin}": shown}
+        found.append(rounds_to((low, high), text, "ratios", told, wrong, **kept))
     return combine(found)
 
 

@@ -18,7 +18,8 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal, unfit
+from checks.judging import one_for_each, unfit
+from checks.methods.certified import rounds_to
 from checks.strategic.evidence.no_less import (
     SINGLE_SERVERS,
     SINGLE_TOTALS,
@@ -217,16 +218,12 @@ def numbers_of_the_example(accepts: str, fewest: str, growth: str) -> Finding:
                 f"{servers} servers clear {clears}, {'not ' if low else ''}below 1/2",
             )
         )
-    for of, text in zip(SINGLE_TOTALS, growth.split(","), strict=True):
+    texts = one_for_each("growth", growth, *SINGLE_TOTALS)
+    for of, text in zip(SINGLE_TOTALS, texts, strict=True):
         value = max(Fraction(0), arrivals - _hamacher(Fraction(of), SINGLE_SERVERS))
-        stated, half = as_printed_decimal("growth", text)
-        found.append(
-            decide(
-                abs(value - stated) <= half,
-                f"total rate {of}: {decimal(value, 6)}",
-                f"total rate {of}: growth {decimal(value, 6)}, not {text.strip()}",
-            )
-        )
+        told = f"total rate {of}: {decimal(value, 6)}"
+        wrong = f"total rate {of}: growth {decimal(value, 6)}, not {text}"
+        found.append(rounds_to(value, text, "growth", told, wrong))
     return combine(found)
 
 
@@ -254,7 +251,8 @@ def growth_of_one_queue(single, growth: str) -> Finding:
     from simlib.estimate import mean_normal
 
     found = []
-    for total, text in zip(SINGLE_TOTALS, growth.split(","), strict=True):
+    texts = one_for_each("growth", growth, *SINGLE_TOTALS)
+    for total, text in zip(SINGLE_TOTALS, texts, strict=True):
         name = f"growth per step, total rate {total}"
         slopes = single[f"shortfall_{total}"]
         bad = unfit(slopes, single_queue, name)
@@ -808,13 +806,12 @@ def numbers_of_three_queues(fewest_one: str, fewest_all: str, growth: str) -> Fi
         below, at = (value(THREE_RATES, m, "2.2") for m in (least - 1, least))
         text = f"{least - 1} servers: {name} = {below}, {least} servers: {at}"
         found.append(decide(least == int(stated), text, text))
-    for total, text in zip(("2.2", "2.4"), growth.split(","), strict=True):
+    totals = ("2.2", "2.4")
+    for total, text in zip(totals, one_for_each("growth", growth, *totals), strict=True):
         value = total_growth(THREE_RATES, 400, total)
-        stated, half = as_printed_decimal("growth", text)
         told = f"total rate {total}: growth {decimal(value, 6)}"
-        found.append(
-            decide(abs(value - stated) <= half, told, told, **{f"growth, {total}": exact(value)})
-        )
+        kept = {f"growth, {total}": exact(value)}
+        found.append(rounds_to(value, text, "growth", told, told, **kept))
     return combine(found)
 
 
@@ -851,7 +848,8 @@ def growth_of_three_queues(three, growth: str, fewest_one: str) -> Finding:
     from checks.methods.statistical import at_least, at_most, equals
 
     found = []
-    for total, text in zip(("2.2", "2.4"), growth.split(","), strict=True):
+    totals = ("2.2", "2.4")
+    for total, text in zip(totals, one_for_each("growth", growth, *totals), strict=True):
         name = f"growth per step, total rate {total}"
         samples = three[f"shortfall_{total}_400"]
         bad, sample = _slope(samples, three_queues, 1e-7, name)

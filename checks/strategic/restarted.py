@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from checks.claim import Claim, Source
 from checks.finding import REFUTED, Finding, combine, decide, one_of, proved, refuted, undecided
-from checks.judging import as_printed_decimal, as_stated, exponential_above_line, unfit
+from checks.judging import as_stated, exponential_above_line, one_for_each, unfit
 from checks.methods.statistical import at_most
 from checks.strategic.evidence.hypotheses import ARRIVAL_RATES, SHAPE, restarted_regret
 from checks.strategic.expected_regret import REGRETS, WHEN, sufficiency_expected_regret
@@ -786,12 +786,12 @@ def three_systems(periods: str, bounds: str) -> Finding:
     Its part of the statement is this table. The slack of the condition is convex in sqrt(W) and
     negative at 0, so it changes sign once. A bound is judged to half a unit of its last digit.
     """
-    from checks.methods.certified import ball, compare, precision, quantity
+    from checks.methods.certified import compare, precision, quantity, rounds_to
 
     found = []
-    pairs = zip(TABLE, periods.split(","), bounds.split(","), strict=True)
+    columns = one_for_each("periods", periods, *TABLE), one_for_each("bounds", bounds, *TABLE)
     with precision(160):
-        for system, period, bound in pairs:
+        for system, period, bound in zip(TABLE, *columns, strict=True):
             window = int(period)
             name = f"n = {system[0]}, W = {window}"
             at, before = (_slack_of_the_condition(system, w) for w in (window, window - 1))
@@ -801,15 +801,12 @@ def three_systems(periods: str, bounds: str) -> Finding:
             step, drift = (n + mu) * window, margin * window / 2
             theta = (-((drift / step) ** 2) / 2).exp()
             mean = 2 * step - step**2 / drift * (1 - theta).log()
-            value, half = as_printed_decimal("bound", bound)
-            low, high = ((value + sign * half) * 10**6 for sign in (-1, 1))
-            inside = mean > ball(low) and mean < ball(high)
-            outside = mean < ball(low) or mean > ball(high)
             shown = f"bound on E Phi, {name}"
-            if not inside and not outside:
-                found.append(undecided(f"{shown}: {mean.str(12)} against {bound} million"))
-            elif outside:
-                found.append(refuted(f"{shown}: {mean.str(12)}, not {bound.strip()} million"))
-            else:
-                found.append(proved(f"{shown}: {mean.str(8)}", **{shown: quantity(mean, 6)}))
+            wrong = f"{shown}: {mean.str(12)}, not {bound} million"
+            found.append(
+                rounds_to(
+                    *(mean / 10**6, bound, "bounds", f"{shown}: {mean.str(8)}", wrong),
+                    **{shown: quantity(mean, 6)},
+                )
+            )
     return combine(found, "each W is the least one; each bound agrees to its last digit")

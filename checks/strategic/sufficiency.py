@@ -20,7 +20,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_printed_decimal, as_stated, first_unfit, unfit
+from checks.judging import as_stated, first_unfit, one_for_each, unfit
 from checks.strategic.evidence.overprovisioning import ARRIVAL_RATES, SYSTEMS, exp3_example
 from checks.strategic.instances import SOURCE
 from checks.strategic.potential import good_event, potential_drift
@@ -218,32 +218,27 @@ def two_queues(means: str, bounds: str) -> Finding:
 
     Its part of the statement is these four numbers: the means are rationals, the bounds are enclosed.
     """
-    from checks.methods.certified import ends, precision, quantity
+    from checks.methods.certified import ends, precision, quantity, rounds_to
 
     found = []
-    rows = zip(_QUEUES, means.split(","), bounds.split(","), strict=True)
-    for (arrival, service), mean, bound in rows:
+    cases = [f"lambda = {arrival}" for arrival, _ in _QUEUES]
+    columns = one_for_each("means", means, *cases), one_for_each("bounds", bounds, *cases)
+    for (arrival, service), mean, bound in zip(_QUEUES, *columns, strict=True):
         a, s = Fraction(arrival), Fraction(service)
         true = _long_run_mean(a, s)
         found.append(
             decide(
-                Fraction(mean.strip()) == true,
+                Fraction(mean) == true,
                 f"mean {true}",
-                f"lambda = {arrival}: the mean is {true}, not {mean.strip()}",
+                f"lambda = {arrival}: the mean is {true}, not {mean}",
             )
         )
-        stated, half = as_printed_decimal("bounds", bound)
         with precision(100):
             value = _mean_bound(s - a, 1, 0, Fraction(1, 2))
-            low, high = ends(value)
-            shown = quantity(value, 12)
+            around, shown = ends(value), quantity(value, 12)
         name = f"bound at lambda = {arrival}"
-        if stated - half <= low and high <= stated + half:
-            found.append(proved(f"{name}: {shown}", **{name: shown}))
-        elif high < stated - half or low > stated + half:
-            found.append(refuted(f"{name} is {decimal(low, 4)}, not {bound.strip()}"))
-        else:
-            found.append(undecided(f"{name}: {shown} is not separated from {bound}"))
+        told, wrong = f"{name}: {shown}", f"{name} is {decimal(around[0], 4)}, not {bound}"
+        found.append(rounds_to(around, bound, "bounds", told, wrong, **{name: shown}))
     return combine(found)
 
 
@@ -475,12 +470,11 @@ def constants_of_the_example(shortest: str, bound: str) -> Finding:
     conditions on arrivals and on 2m/Delta are weaker here. Its part of the statement is these two
     numbers.
     """
-    from checks.methods.certified import ball, ends, precision, quantity
+    from checks.methods.certified import ball, ends, precision, quantity, rounds_to
 
     n, m, mu, largest, rate = 4, 8, Fraction(3), Fraction(2, 5), Fraction(8, 5)
     gap = mu * (1 - largest) - rate
     delta, zeta = gap / (8 * mu), gap / (8 * n * mu)
-    stated, half = as_printed_decimal("bound", bound)
     with precision(200):
         regret = (ball("5.15") / ball(delta)) ** 2 * m * ball(m / zeta).log()
         arrivals = ball(1 / zeta).log() / ball(2 * delta**2)
@@ -495,11 +489,9 @@ def constants_of_the_example(shortest: str, bound: str) -> Finding:
     values = {"W": exact(period), "bound on the mean": shown}
     if int(shortest) != period:
         return refuted(f"the shortest period has {period} steps, not {shortest}", **values)
-    if high < stated - half or low > stated + half:
-        return refuted(f"the bound is {decimal(low, 3)} billion packets, not {bound}", **values)
-    if not (stated - half <= low and high <= stated + half):
-        return undecided("the bound is not enclosed well enough")
-    return proved(f"W = {period}, and at most {shown} packets on average", **values)
+    told = f"W = {period}, and at most {shown} packets on average"
+    wrong = f"the bound is {decimal(low, 3)} billion packets, not {bound}"
+    return rounds_to((low, high), bound, "bound", told, wrong, **values)
 
 
 RESOLUTION = 0.005  # packets a step

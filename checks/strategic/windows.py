@@ -7,6 +7,7 @@ from functools import cache
 
 from checks.claim import Claim, Source
 from checks.finding import (
+    PROVED,
     Finding,
     combine,
     decimal,
@@ -14,9 +15,11 @@ from checks.finding import (
     one_of,
     proved,
     refuted,
+    settle,
     undecided,
 )
-from checks.judging import as_printed_decimal, unfit
+from checks.judging import as_printed_decimal, one_for_each, unfit
+from checks.methods.certified import rounds_to
 from checks.strategic.evidence.no_less import RULES, WINDOW_RATE, windows
 from checks.strategic.instances import SOURCE
 
@@ -292,19 +295,17 @@ def largest_of_three_systems(largest: str) -> Finding:
     allows. Each value must also be at most (m-1)/(1 + mu - nu), and that of one queue within 1e-5 of it.
     """
     found = []
-    for ((n, m, total), cap), text in zip(_SYSTEMS, largest.split(","), strict=True):
+    texts = one_for_each("largest", largest, *(system for system, _ in _SYSTEMS))
+    for ((n, m, total), cap), text in zip(_SYSTEMS, texts, strict=True):
         value, error = _largest_regret(n, m, total, cap), Fraction(1, 10**8)
         stated, half = as_printed_decimal("largest", text)
         bound = Fraction(m - 1) / (1 + Fraction(total) * (1 - Fraction(1, m)))
         lowest = max(stated - half, bound - Fraction(1, 10**5) if n == 1 else 0)
         highest = min(stated + half, bound)
         told = f"n={n}, m={m}, mu={total}: {decimal(value, 4)} (bound {decimal(bound, 4)})"
-        if lowest <= value - error and value + error <= highest:
-            found.append(proved(told))
-        elif value + error < lowest or value - error > highest:
-            found.append(refuted(f"{told}, not {text.strip()}"))
-        else:
-            found.append(undecided(f"{told} is too near the rounding of {text.strip()}"))
+        holds = lowest <= value - error and value + error <= highest
+        fails = value + error < lowest or value - error > highest
+        found.append(settle(holds, fails, told, f"{told}, not {text}"))
     return combine(found)
 
 
@@ -550,16 +551,17 @@ def stationary_laws(one: str, two: str, three: str, four: str) -> Finding:
 
     texts = {"one": one, "two": two, "three": three, "four": four}
     for name, queues, total in _FOUR:
-        for servers, text in zip(_SERVERS, texts[name].split(","), strict=True):
+        rates = one_for_each(name, texts[name], *(f"m = {servers}" for servers in _SERVERS))
+        for servers, text in zip(_SERVERS, rates, strict=True):
             value = _clearing(queues, servers, Fraction(total))
             told = f"n = {queues}, mu = {total}, m = {servers}: clears {decimal(value, 6)}"
             if servers <= 20:
                 chain = backlogged_chain(queues, servers, total_service_rate=total).throughput
                 if chain != value:
                     return refuted(f"{told} in closed form, {decimal(chain, 6)} by the chain")
-            stated, half = as_printed_decimal(name, text)
-            if abs(value - stated) > half:
-                return refuted(f"{told}, not {text.strip()}")
+            rounded = rounds_to(value, text, name, told)
+            if rounded.outcome != PROVED:
+                return rounded
     return proved(
         "sixteen rates; those with 5 and 20 servers equal the stationary law",
         **{"n = 4, mu = 3, m = 5": exact(_clearing(4, 5, Fraction(3)))},
