@@ -1,4 +1,4 @@
-"""What judges of several topics share: printed numbers, samples fit to judge, the exponential."""
+"""What judges of several topics share: printed numbers, samples fit to judge, and two lemmas."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from checks.finding import Finding, decimal, proved, refuted, undecided
+from checks.finding import Finding, combine, decimal, proved, refuted, undecided
 
 if TYPE_CHECKING:
     from checks.claim import Claim
@@ -129,6 +129,29 @@ def as_stated(lemma: Claim, **numbers: str) -> Finding:
     if changed:
         return undecided(f"{lemma.id} is used with other numbers than it claims: {changed[0]}")
     return proved(f"{lemma.id} is used as stated")
+
+
+def bernoulli_moment() -> Finding:
+    """Decide ln E e^(s B) <= s p + s^2/8 for a bit B with mean p and all real s (Hoeffding's lemma).
+
+    The difference f(s) = ln(1 - p + p e^s) - s p has f(0) = f'(0) = 0, and 1/4 - f'' is a square.
+    """
+    import sympy
+
+    from checks.methods.symbolic import identity
+
+    s, p = sympy.Symbol("s", real=True), sympy.Symbol("p", positive=True)
+    moment = 1 - p + p * sympy.exp(s)
+    f = sympy.log(moment) - s * p
+    room = (1 - p - p * sympy.exp(s)) ** 2 / (4 * moment**2)
+    return combine(
+        [
+            identity(f.subs(s, 0), sympy.Integer(0), "f(0) = 0"),
+            identity(sympy.diff(f, s).subs(s, 0), sympy.Integer(0), "f'(0) = 0"),
+            identity(sympy.Rational(1, 4) - sympy.diff(f, s, 2), room, "1/4 - f''"),
+        ],
+        "f(0) = f'(0) = 0 and f'' <= 1/4",
+    )
 
 
 def exponential_above_line(slope: Fraction = Fraction(1)) -> Finding:

@@ -18,6 +18,7 @@ from checks.finding import (
     one_of,
     proved,
     refuted,
+    settle,
     undecided,
 )
 from checks.judging import one_for_each
@@ -381,7 +382,7 @@ def one_queue(
             found.append(decimal_of(w, told[name][0], f"least W, {name}"))
             found.append(decimal_of(bound, told[name][1], f"sqrt(t_mix log 2), {name}"))
             found.append(
-                decide(bool(w > bound), f"{name}: W is larger", f"{name}: W is not larger")
+                settle(w > bound, w <= bound, f"{name}: W is larger", f"{name}: W is not larger")
             )
     return combine(found)
 

@@ -25,7 +25,7 @@ from checks.contextual.explicit_bounds import (
 )
 from checks.contextual.exploration import exploration_length, instant_gap
 from checks.contextual.instances import SOURCE
-from checks.contextual.ramp import ramp, ramp_clean
+from checks.contextual.ramp import ramp, ramp_clean, sum_rounded_up
 from checks.contextual.switching import psi_product_bound
 from checks.contextual.tail import disagreement_queue, queue_potential
 from checks.contextual.widths import confidence_width, decimal_of
@@ -348,13 +348,10 @@ def sums_in_closed_form(root: str, log: str, tail: str) -> Finding:
     for name, stated, true in (("root", root, 8), ("log", log, 32), ("tail", tail, 64)):
         if Fraction(stated) < true:
             return _sum_of_errors(stated) if name == "root" else _sum_of_effects(log, tail)
-    e, c, f, growth = sympy.symbols("epsilon c f G", positive=True)
-    series = 1 / (1 - sympy.exp(-c))
-    rounded = f + sympy.exp(-c * f) * series  # f in [0, 1] rounds n_1 up
+    e, growth = sympy.symbols("epsilon G", positive=True)
     r, q, u, v, w = z3.Reals("sqrt(s) sqrt(s-1) u v w")
     squares = [u >= 0, v >= 0, w >= 0]
     beta, k, eig, nu = z3.Reals("beta sqrt(4K/(lambda*eps*sigma^2)) sqrt(s) sqrt(nu)")
-    scale, grown = z3.Reals("c e^c")
     return combine(
         [
             as_stated(instant_gap, spread="4", failures="3", bonus="4"),
@@ -372,17 +369,7 @@ def sums_in_closed_form(root: str, log: str, tail: str) -> Finding:
                 32 / e**2 * sympy.log(growth**2),
                 "n_1 less omega, G^2 = 2 C_rho",
             ),
-            identity(rounded.subs(f, 0), series, "n_1 whole"),
-            identity(rounded.subs(f, 1), series, "n_1 rounded up by 1"),
-            identity(
-                sympy.diff(rounded, f, 2), c**2 * sympy.exp(-c * f) * series, "convex between"
-            ),
-            exponential_above_line(),
-            implies(
-                [scale > 0, grown >= 1 + scale],
-                grown * scale <= (1 + scale) * (grown - 1),
-                "1/(1 - e^(-c)) <= 1 + 1/c",
-            ),
+            sum_rounded_up(),  # n_1 need not be whole
         ],
         "both sums are at most their closed forms, for all parameters and T",
     )

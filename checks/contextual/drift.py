@@ -249,26 +249,3 @@ def moments_of_steps(tilt: str, exponent: str) -> Finding:
                 return undecided(f"epsilon = {slack}: moment and bound are not separated")
             closest = max(closest, float((moment / bound).mid()))
     return proved(f"140 moments are below the bound; the largest ratio is {closest:.6f}")
-
-
-def bernoulli_moment() -> Finding:
-    """Decide ln E e^(s B) <= s p + s^2/8 for a bit B with mean p and all real s (Hoeffding's lemma).
-
-    The difference f(s) = ln(1 - p + p e^s) - s p has f(0) = f'(0) = 0, and 1/4 - f'' is a square.
-    """
-    import sympy
-
-    from checks.methods.symbolic import identity
-
-    s, p = sympy.symbols("s p", positive=True)
-    moment = 1 - p + p * sympy.exp(s)
-    f = sympy.log(moment) - s * p
-    room = (1 - p - p * sympy.exp(s)) ** 2 / (4 * moment**2)
-    return combine(
-        [
-            identity(f.subs(s, 0), sympy.Integer(0), "f(0) = 0"),
-            identity(sympy.diff(f, s).subs(s, 0), sympy.Integer(0), "f'(0) = 0"),
-            identity(sympy.Rational(1, 4) - sympy.diff(f, s, 2), room, "1/4 - f''"),
-        ],
-        "f(0) = f'(0) = 0 and f'' <= 1/4",
-    )

@@ -12,7 +12,7 @@ from checks.contextual.evidence.estimation import (
 )
 from checks.contextual.instances import SOURCE
 from checks.finding import Finding, combine, one_of, proved, refuted, undecided
-from checks.judging import as_stated, exponential_above_line, unfit
+from checks.judging import as_stated, bernoulli_moment, exponential_above_line, unfit
 from checks.methods.statistical import at_most
 
 if TYPE_CHECKING:
@@ -177,7 +177,6 @@ def arrivals_of_a_plan(rounds: str) -> Finding:
     import z3
 
     from checks.contextual.arrivals import exploration_count_offbyone
-    from checks.contextual.drift import bernoulli_moment
     from checks.methods.smt import implies
     from checks.methods.symbolic import identity
 

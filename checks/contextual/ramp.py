@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from checks.claim import Claim, Source
 from checks.contextual.deviations import survival
-from checks.contextual.drift import bernoulli_moment
 from checks.contextual.instances import SOURCE
 from checks.contextual.queue_chains import Queue, laws, pair_unmerged, unmerged, unmerged_fair
 from checks.contextual.tail import disagreement_queue, limit_ball, queue_potential
@@ -24,7 +23,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_stated, exponential_above_line
+from checks.judging import as_stated, bernoulli_moment, exponential_above_line
 
 if TYPE_CHECKING:
     from flint import arb
@@ -413,12 +412,7 @@ def sum_over_the_rounds(rest: str) -> Finding:
     convex in y, and at y = 0 and y = 1 it is x + 1/(1 - e^(-c)) <= x + 1 + 1/c. A smaller constant is
     refuted where x is an integer and epsilon near 1.
     """
-    import sympy
-    import z3
-
     from checks.methods.certified import ball, precision
-    from checks.methods.smt import implies
-    from checks.methods.symbolic import identity
 
     stated = Fraction(rest)
     if stated < 1:
@@ -432,6 +426,24 @@ def sum_over_the_rounds(rest: str) -> Finding:
                     f"{series.str(8, radius=False)}, above x + {rest} + 1/c"
                 )
         return undecided(f"the sum against x + {rest} + 1/c")
+    return combine(
+        [sum_rounded_up(), proved(f"1 <= {rest}")],
+        "at most x + 1/(1 - e^(-c)) <= x + 1 + 1/c",
+    )
+
+
+def sum_rounded_up() -> Finding:
+    """Decide y + e^(-c y)/(1 - e^(-c)) <= 1/(1 - e^(-c)) <= 1 + 1/c for all y in [0, 1] and c > 0.
+
+    y terms of 1 and a geometric series after them: what rounding x up to x + y adds to a sum. It is
+    convex in y, and equal to the bound at both ends.
+    """
+    import sympy
+    import z3
+
+    from checks.methods.smt import implies
+    from checks.methods.symbolic import identity
+
     c, y = sympy.symbols("c y", positive=True)
     series = 1 / (1 - sympy.exp(-c))
     counted = y + sympy.exp(-c * y) * series
@@ -449,9 +461,8 @@ def sum_over_the_rounds(rest: str) -> Finding:
                 grown * scale <= (1 + scale) * (grown - 1),
                 "1/(1 - e^(-c)) <= 1 + 1/c",
             ),
-            proved(f"1 <= {rest}"),
         ],
-        "at most x + 1/(1 - e^(-c)) <= x + 1 + 1/c",
+        "convex in y, equal at 0 and 1",
     )
 
 

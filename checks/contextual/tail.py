@@ -9,7 +9,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from checks.claim import Claim, Source
-from checks.contextual.drift import bernoulli_moment, drift, mgf_step
+from checks.contextual.drift import drift, mgf_step
 from checks.contextual.instances import SOURCE
 from checks.contextual.queue_chains import BAD_ROUNDS, Queue, tail, weighted_mean
 from checks.finding import (
@@ -22,7 +22,7 @@ from checks.finding import (
     refuted,
     undecided,
 )
-from checks.judging import as_stated, exponential_above_line
+from checks.judging import as_stated, bernoulli_moment, exponential_above_line
 
 if TYPE_CHECKING:
     from flint import arb

@@ -16,7 +16,7 @@ from checks.contextual.evidence.estimation import (
 )
 from checks.contextual.instances import SOURCE
 from checks.finding import Finding, combine, one_of, refuted, undecided
-from checks.judging import exponential_above_line, unfit
+from checks.judging import bernoulli_moment, exponential_above_line, unfit
 from checks.methods.certified import quantity, rounds_to
 from checks.methods.statistical import at_least
 
@@ -124,7 +124,6 @@ def mixture_of_exponentials(scale: str, noise: str, logs: str) -> Finding:
     import sympy
     import z3
 
-    from checks.contextual.drift import bernoulli_moment
     from checks.methods.smt import implies, real
     from checks.methods.symbolic import identity
 

@@ -7,9 +7,11 @@ from checks.claim import Claim, Source
 from checks.finding import Finding, combine, decide, exact, one_of, proved, refuted, undecided
 from checks.judging import one_for_each, unfit
 from checks.methods.certified import rounds_to
+from checks.methods.smt import real
 from checks.methods.statistical import FEWEST_RUNS, at_least, at_most, equals
 from checks.recharge.evidence_beyond import aware_learners, aware_queue
 from checks.recharge.instances import I3, I7, SOURCE
+from checks.recharge.slow_learners import hamacher_sum
 
 INSTANCES = ("I3", "I7", "ID10")
 ALPHA = 1e-6
@@ -274,16 +276,10 @@ def cost_of_exploring_and_of_errors(constant: str, extra: str) -> Finding:
     s, r = z3.Reals("s r")
     cost = implies(
         [s >= z3.Q(4, 5), r >= s, r * r <= s * s + 1],
-        (r * r + 2) * r + s * s * s <= (_real(power) * s * s + _real(rest)) * r,
+        (r * r + 2) * r + s * s * s <= (real(power) * s * s + real(rest)) * r,
         "costs together",
     )
     return combine([failure, total, cost], "N + 2 + s^3/sqrt(N) <= 2 s^2 + 3")
-
-
-def _real(value: Fraction):
-    from checks.methods.smt import real
-
-    return real(value)
 
 
 # Learn while exploiting --------------------------------------------------------------------------
@@ -417,7 +413,7 @@ def radius_of_an_estimate(radius: str) -> Finding:
             error * kappa * gaps <= off,
             error * kappa * gaps >= error * kappa * (steps - 2 * most),
         ],
-        error * kappa * steps <= _real(claimed) * off,
+        error * kappa * steps <= real(claimed) * off,
         "radius",
     )
 
@@ -624,8 +620,8 @@ def drift_of_a_period(scale: str, drift: str) -> Finding:
     # loss - share eps W: the drift is at most -eps W + loss; divide by m >= 1, y = eps s/m
     y = z3.Real("y")
     margin = implies(
-        [m >= 1, eps > 0, eps <= 1, s >= 1, y >= _real(length), y * m == eps * s, s >= y],
-        s * s * z3.Q(3, 2) + 3 <= _real(1 - share) * y * s * s,
+        [m >= 1, eps > 0, eps <= 1, s >= 1, y >= real(length), y * m == eps * s, s >= y],
+        s * s * z3.Q(3, 2) + 3 <= real(1 - share) * y * s * s,
         "half of the margin",
     )
     return combine([lost, error, margin], "3m/2 W^(2/3) + 3m <= epsilon W/2")
@@ -723,17 +719,12 @@ def sums_of_the_instances(sums: str) -> Finding:
     """The Hamacher sums from the definition, in rationals, against the four digits shown."""
     found = []
     odds = Fraction("1.8395")
-    exact_sums = [_hamacher_sum(I3), _hamacher_sum(I7), odds / (1 + odds)]
+    exact_sums = [*(hamacher_sum(map(Fraction, rates)) for rates in (I3, I7)), odds / (1 + odds)]
     texts = one_for_each("sums", sums, *INSTANCES)
     for name, text, value in zip(INSTANCES, texts, exact_sums, strict=True):
         kept = {f"Hamacher sum, {name}": exact(value)}
         found.append(rounds_to(value, text, "sums", f"{name}: {float(value):.6f}", **kept))
     return combine(found)
-
-
-def _hamacher_sum(rates) -> Fraction:
-    total = sum(Fraction(rate) / (1 - Fraction(rate)) for rate in rates)
-    return total / (1 + total)
 
 
 def _mean(values, evidence, alpha: float, name: str, judged) -> Finding:

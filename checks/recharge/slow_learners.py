@@ -1,12 +1,14 @@
 """Learners whose mixed strategy moves slowly earn the Hamacher sum at most; Thompson sampling does."""
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise, product
 
 from checks.claim import Claim, Source
 from checks.finding import Finding, combine, decide, exact, one_of, proved, refuted, undecided
 from checks.judging import unfit
+from checks.methods.smt import real
 from checks.methods.statistical import most_runs
 from checks.recharge.evidence_beyond import THOMPSON_INSTANCES, thompson_regret
 from checks.recharge.instances import I3, SOURCE
@@ -21,7 +23,8 @@ def _positive(name: str, text: str) -> Fraction:
     return number
 
 
-def _hamacher_sum(rates) -> Fraction:
+def hamacher_sum(rates: Iterable[Fraction]) -> Fraction:
+    """r/(1+r) for the sum r of the odds, from the definition."""
     total = sum(rate / (1 - rate) for rate in rates)
     return total / (1 + total)
 
@@ -143,7 +146,7 @@ def _too_small(constant: Fraction, variation: Fraction) -> Finding:
         (tuple(map(Fraction, I3)), BEST_OF_I3 * 150, "rates 1/2, 1/10, 3/10, optimal, T = 1500"),
     ):
         utility, steps = evaluate_schedule(rates, actions).utility, len(actions)
-        bound = _hamacher_sum(rates) * steps
+        bound = hamacher_sum(rates) * steps
         bound += constant * (len(rates) + sum(1 / (1 - rate) for rate in rates))
         moves = [0] * len(rates)
         for last, arm in pairwise(actions):
@@ -293,7 +296,7 @@ def one_update_of_exp3(step: str) -> Finding:
             (1 - x) * grown <= x,
             *(gain >= 0, gain <= share * grown),
         ],
-        gain <= _real(claimed) * rate,
+        gain <= real(claimed) * rate,
         "what a success adds",
     )
     e_x, y = z3.Reals("exp_x y")
@@ -303,12 +306,6 @@ def one_update_of_exp3(step: str) -> Finding:
         "from e^-x >= 1 - x",
     )
     return combine([growth, exponential_above_line(), shape, moved], "at most eta, in every state")
-
-
-def _real(value: Fraction):
-    from checks.methods.smt import real
-
-    return real(value)
 
 
 # Thompson sampling -------------------------------------------------------------------------------
@@ -437,7 +434,7 @@ def roots_add_up(root: str, total: str) -> Finding:
     low, high = z3.Reals("root_S root_S1")
     step = implies(
         [low >= 0, high > 0, high * high == low * low + 1],
-        2 * high * _real(one) * (high - low) >= 1,
+        2 * high * real(one) * (high - low) >= 1,
         "one more success",
     )
     x, s = sympy.symbols("x s", positive=True)
