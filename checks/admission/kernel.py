@@ -168,8 +168,17 @@ THEOREMS = (
     + sumn Nq (fun j => if (x j =? 0)%nat then 0 else
         {_NU} (dn x j) * (lam * alpha (tot Nq (dn x j))) * a j
         + sumn Nq (fun i => {_NU} (Norton.up (dn x j) i) * mu i (S (dn x j i)) * L i j))""",
-        covers="item 1: the product form is stationary, for any routing, rates and admission by total",
+        covers="item 1: the product form is in balance at every state, for any routing and rates",
         anchors=_NETWORK,
+        refutations=(
+            f"""Norton.admitted_after_false : ~ (forall Nq {_TYPES} (lam : R) (alpha : nat -> R),
+  {_SERVICES}
+  forall x, {_NU} x * (lam * alpha (S (tot Nq x))) + sumn Nq (fun j => {_NU} x * mu j (x j)) =
+    sumn Nq (fun i => {_NU} (Norton.up x i) * mu i (S (x i)) * exitp Nq L i)
+    + sumn Nq (fun j => if (x j =? 0)%nat then 0 else
+        {_NU} (dn x j) * (lam * alpha (tot Nq (dn x j))) * a j
+        + sumn Nq (fun i => {_NU} (Norton.up (dn x j) i) * mu i (S (dn x j i)) * L i j)))""",
+        ),
         mutants=(
             Mutant(
                 _NORTON,
@@ -192,6 +201,18 @@ THEOREMS = (
   Sum Nq s ({_NU}) = adm lam alpha s * G Nq v mu s""",
         covers="item 2: the law of the number of jobs",
         anchors=_NETWORK[:5],
+        refutations=(
+            f"""Norton.total_law_false : ~ (forall Nq (v : nat -> R) (mu : nat -> nat -> R) (lam : R)
+  (alpha : nat -> R) s, Sum Nq s ({_NU}) = adm lam alpha (S s) * G Nq v mu s)""",
+        ),
+        mutants=(
+            Mutant(
+                _NORTON,
+                "Sum Nq s nu = adm s * G s.",
+                "Sum Nq s nu = adm (S s) * G s.",
+                "one admission more",
+            ),
+        ),
     ),
     Theorem(
         claim="admission.norton_sum_policy",
@@ -200,8 +221,14 @@ THEOREMS = (
   {_SERVICES}
   forall s, Sum Nq (S s) (fun x => weight Nq v mu x * sumn Nq (fun i => mu i (x i) * exitp Nq L i))
     = G Nq v mu s""",
-        covers="item 3: the mean exit rate with s + 1 jobs is G(s)/G(s+1)",
+        covers="item 3: under the law f/G the mean exit rate with s + 1 jobs is G(s)/G(s+1)",
         anchors=_NETWORK,
+        refutations=(
+            f"""Norton.exit_rate_false : ~ (forall Nq {_TYPES},
+  {_SERVICES}
+  forall s, Sum Nq (S s) (fun x => weight Nq v mu x * sumn Nq (fun i => mu i (x i) * exitp Nq L i))
+    = G Nq v mu (S s))""",
+        ),
         mutants=(
             Mutant(
                 _NORTON,
@@ -220,6 +247,12 @@ THEOREMS = (
   = (adm lam alpha (S s) * G Nq v mu (S s)) * (G Nq v mu s / G Nq v mu (S s))""",
         covers="item 2: that law is in balance with rates lambda alpha(s) up, G(s)/G(s+1) down",
         anchors=_NETWORK[:4],
+        refutations=(
+            """Norton.admission_later_false : ~ (forall Nq (v : nat -> R) (mu : nat -> nat -> R)
+  (lam : R) (alpha : nat -> R) s, 0 < G Nq v mu (S s) ->
+  (adm lam alpha s * G Nq v mu s) * (lam * alpha (S s))
+  = (adm lam alpha (S s) * G Nq v mu (S s)) * (G Nq v mu s / G Nq v mu (S s)))""",
+        ),
         mutants=(
             Mutant(
                 _NORTON,
@@ -236,6 +269,12 @@ THEOREMS = (
   (forall s t, (s <= t)%nat -> d t <= d s) -> (forall k, d (k * tm)%nat <= (/ 2) ^ k) ->
   forall t, d t <= 2 * exp (- (INR t / INR tm * ln 2))""",
         covers="items 2 and 3: the rate and the constant 2, from the distances at multiples of t_mix",
+        refutations=(
+            """Mixing.mixing_without_constant_false : ~ (forall (d : nat -> R) (tm : nat),
+  (0 < tm)%nat ->
+  (forall s t, (s <= t)%nat -> d t <= d s) -> (forall k, d (k * tm)%nat <= (/ 2) ^ k) ->
+  forall t, d t <= exp (- (INR t / INR tm * ln 2)))""",
+        ),
         mutants=(
             Mutant(
                 _MIXING,
@@ -250,7 +289,7 @@ THEOREMS = (
         claim="admission.mixing_w",
         proof="Mixing.two_state",
         statement="forall t, p00 t - 1 / 2 = (/ 2) ^ (t + 1)",
-        covers="item 5: the distance of one queue with U = 4",
+        covers="item 5, U = 4: the distance after t steps",
         anchors=(Anchor(f"p00 3 = {real(_flip(3))}", "simpl; lra"),),
         mutants=(
             Mutant(
@@ -265,7 +304,7 @@ THEOREMS = (
         claim="admission.mixing_w",
         proof="Mixing.W_counterexample",
         statement="p00 1 - 1 / 2 = 1 / 4 /\\ sqrt (1 * ln 2) < / sqrt (ln 2)",
-        covers="item 5: there W = 1/sqrt(log 2) is above the printed bound",
+        covers="item 5, U = 4: d(1) = 1/4, and W = 1/sqrt(log 2) is above the printed bound",
         anchors=(Anchor(f"p00 1 = {real(_flip(1))}", "simpl; lra"),),
         mutants=(
             Mutant(
@@ -320,6 +359,10 @@ THEOREMS = (
   forall c, exists d, increments N lam mu alpha c (mean N (law N lam mu alpha) c) d""",
         covers="that there are increments: the equation has a solution, whatever the cost",
         anchors=_MODEL[:5],
+        refutations=(
+            """Perturbation.other_gain_false : ~ (forall N lam mu alpha, model N lam mu alpha ->
+  forall c, exists d, increments N lam mu alpha c (mean N (law N lam mu alpha) c + 1) d)""",
+        ),
         mutants=(
             Mutant(
                 _PERTURBATION,
@@ -336,6 +379,19 @@ THEOREMS = (
   forall c x d d', increments N lam mu alpha c x d -> increments N lam mu alpha c x d' ->
   forall s, (1 <= s <= N)%nat -> d s = d' s""",
         covers="that they are unique",
+        refutations=(
+            """Perturbation.unique_at_0_false : ~ (forall N lam mu alpha, model N lam mu alpha ->
+  forall c x d d', increments N lam mu alpha c x d -> increments N lam mu alpha c x d' ->
+  forall s, (s <= N)%nat -> d s = d' s)""",
+        ),
+        mutants=(
+            Mutant(
+                _PERTURBATION,
+                "c x d' -> forall s, (1 <= s <= N)%nat ->",
+                "c x d' -> forall s, (s <= N)%nat ->",
+                "also in state 0",
+            ),
+        ),
     ),
     Theorem(
         claim="admission.perturbation_identity",
@@ -345,6 +401,20 @@ THEOREMS = (
   x = sumn (S N) (fun s => law N lam mu alpha s * c s)""",
         covers="that the equation can be solved for the mean cost only",
         anchors=_MODEL[:4],
+        refutations=(
+            """Perturbation.equation_less_false : ~ (forall N lam mu alpha,
+  model N lam mu alpha -> forall c x d,
+  (forall s, (s < N)%nat -> x = c s + lam * alpha s * d (S s) - mu s * d s) ->
+  x = mean N (law N lam mu alpha) c)""",
+        ),
+        mutants=(
+            Mutant(
+                _PERTURBATION,
+                "forall s, (s <= N)%nat -> x = c s",
+                "forall s, (s < N)%nat -> x = c s",
+                "no equation in the last state",
+            ),
+        ),
     ),
     Theorem(
         claim="admission.perturbation_identity",
@@ -355,6 +425,12 @@ THEOREMS = (
   mu s * nu s * d s = upper_part N nu c s - upper_part N nu (fun _ => 1) s * mean N nu c""",
         covers="item 1: increments as covariances of the cost and of having s jobs or more",
         anchors=_MODEL,
+        refutations=(
+            """Perturbation.states_above_false : ~ (forall N lam mu alpha, model N lam mu alpha ->
+  let nu := law N lam mu alpha in
+  forall c d, increments N lam mu alpha c (mean N nu c) d -> forall s, (1 <= s <= N)%nat ->
+  mu s * nu s * d s = upper_part N nu c (S s) - upper_part N nu (fun _ => 1) (S s) * mean N nu c)""",
+        ),
         mutants=(
             Mutant(
                 _PERTURBATION,
@@ -375,6 +451,14 @@ THEOREMS = (
   0 <= mu s * nu s * d s <= (c N - c 0%nat) * p * (1 - p)""",
         covers="item 1: the bounds for a nondecreasing cost",
         anchors=_MODEL,
+        refutations=(
+            """Perturbation.smaller_bound_false : ~ (forall N lam mu alpha, model N lam mu alpha ->
+  let nu := law N lam mu alpha in
+  forall c d, increments N lam mu alpha c (mean N nu c) d ->
+  (forall i j, (i <= j <= N)%nat -> c i <= c j) -> forall s, (1 <= s <= N)%nat ->
+  let p := upper_part N nu (fun _ => 1) s in
+  mu s * nu s * d s <= 99 / 100 * ((c N - c 0%nat) * p * (1 - p)))""",
+        ),
         mutants=(
             Mutant(
                 _PERTURBATION,
@@ -439,6 +523,14 @@ THEOREMS = (
                 "split; unfold mean_one, mean, law, cost, threshold; simpl; lra",
             ),
         ),
+        mutants=(
+            Mutant(
+                _PERTURBATION,
+                "+ (one 2 s - one 1 s) * d s)) = 1 / 4.",
+                "+ (one 2 s - one 1 s) * d s)) = 1 / 6.",
+                "the difference of the costs",
+            ),
+        ),
     ),
     Theorem(
         claim="admission.threshold_gain",
@@ -453,6 +545,13 @@ THEOREMS = (
      = sumn (S N) (fun t => p t * mean N (law N lam mu (threshold t)) (cost lam g Rj (threshold t)))""",
         covers="item 1: every sum-policy is a mixture of thresholds, in law and in cost",
         anchors=(*_MODEL, _SHARE),
+        refutations=(
+            """Thresholds.mixture_without_weights_false : ~ (forall N lam mu alpha g Rj,
+  model N lam mu alpha ->
+  mean N (law N lam mu alpha) (cost lam g Rj alpha)
+  = sumn (S N) (fun t => prodn t alpha * (1 - alpha t)
+      * mean N (law N lam mu (threshold t)) (cost lam g Rj (threshold t))))""",
+        ),
         mutants=(
             Mutant(
                 _THRESHOLDS,
@@ -470,6 +569,20 @@ THEOREMS = (
   = mean N (law N lam mu alpha) (fun s => g * INR s + (lam - mu s) * Rj)""",
         covers="item 1: the cost is the mean of one function of the state, the same for all policies",
         anchors=_MODEL,
+        refutations=(
+            """Thresholds.cost_of_next_state_false : ~ (forall N lam mu alpha g Rj,
+  model N lam mu alpha ->
+  mean N (law N lam mu alpha) (cost lam g Rj alpha)
+  = mean N (law N lam mu alpha) (fun s => g * INR s + (lam - mu (S s)) * Rj))""",
+        ),
+        mutants=(
+            Mutant(
+                _THRESHOLDS,
+                "R := g * INR s + (lam - mu s) * Rj.",
+                "R := g * INR s + (lam - mu (S s)) * Rj.",
+                "the rate of the next state",
+            ),
+        ),
     ),
     Theorem(
         claim="admission.threshold_gain",
@@ -496,6 +609,38 @@ THEOREMS = (
         ),
     ),
     Theorem(
+        claim="admission.threshold_gain",
+        proof="Thresholds.first_rejection",
+        statement="""forall N lam mu alpha g Rj theta, model N lam mu alpha -> (theta <= N)%nat ->
+  (forall s, (s < theta)%nat -> alpha s = 1) -> alpha theta = 0 ->
+  mean N (law N lam mu alpha) (cost lam g Rj alpha)
+  = mean N (law N lam mu (threshold theta)) (cost lam g Rj (threshold theta))""",
+        covers="item 2: without coins only the first rejection counts",
+        anchors=_MODEL,
+        mutants=(
+            Mutant(
+                _THRESHOLDS,
+                "-> alpha s = 1) -> alpha theta = 0 ->",
+                "-> alpha s = 1) -> alpha (S theta) = 0 ->",
+                "a later rejection",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="admission.threshold_gain",
+        proof="Thresholds.three_minima",
+        statement="""let mu := fun s => match s with
+    0%nat => 0 | 1%nat => 1/2 | 2%nat => 5/4 | 3%nat => 3/2 | 4%nat => 5/2 | 5%nat => 4 | _ => 5 end in
+  let c := fun t => mean 6 (law 6 2 mu (threshold t)) (cost 2 (1/2) (3/4) (threshold t)) in
+  (c 0%nat = 3/2 /\\ c 1%nat = 8/5 /\\ c 2%nat = 30/19 /\\ c 3%nat = 510/299 /\\ c 4%nat = 3382/2007
+   /\\ c 5%nat = 3638/2263 /\\ c 6%nat = 18574/11827)
+  /\\ 3/2 < 8/5 /\\ 30/19 < 8/5 /\\ 30/19 < 510/299 /\\ 3638/2263 < 3382/2007 < 510/299
+  /\\ 18574/11827 < 3638/2263""",
+        covers="item 3: the costs of the example, with local minima at 0, 2 and 6",
+        anchors=_MODEL,
+        mutants=(Mutant(_THRESHOLDS, "c 2%nat = 30/19", "c 2%nat = 31/19", "another numerator"),),
+    ),
+    Theorem(
         claim="admission.dominance",
         proof="Thresholds.likelihood_ratio",
         statement="""forall N lam mu alpha beta, model N lam mu alpha -> model N lam mu beta ->
@@ -503,6 +648,12 @@ THEOREMS = (
   law N lam mu alpha s' * law N lam mu beta s <= law N lam mu alpha s * law N lam mu beta s'""",
         covers="the order of likelihood ratios, for the single queue of admission.norton_sum_policy",
         anchors=_MODEL[:4],
+        refutations=(
+            """Thresholds.ratio_reversed_false : ~ (forall N lam mu alpha beta,
+  model N lam mu alpha -> model N lam mu beta ->
+  (forall k, alpha k <= beta k) -> forall s s', (s <= s' <= N)%nat ->
+  law N lam mu alpha s * law N lam mu beta s' <= law N lam mu alpha s' * law N lam mu beta s)""",
+        ),
         mutants=(
             Mutant(
                 _THRESHOLDS,
@@ -521,6 +672,12 @@ THEOREMS = (
   <= sumn (S N) (fun s => if (k <=? s)%nat then law N lam mu beta s else 0)""",
         covers="every level is more likely",
         anchors=_MODEL[:4],
+        refutations=(
+            """Thresholds.every_number_false : ~ (forall N lam mu alpha beta,
+  model N lam mu alpha -> model N lam mu beta ->
+  (forall k, alpha k <= beta k) -> forall k, (k <= N)%nat ->
+  law N lam mu alpha k <= law N lam mu beta k)""",
+        ),
         mutants=(
             Mutant(
                 _THRESHOLDS,
@@ -533,9 +690,37 @@ THEOREMS = (
 )
 
 REACH = (
-    Reach("admission.norton_sum_policy", outside="to be read"),
-    Reach("admission.mixing_w", outside="to be read"),
-    Reach("admission.perturbation_identity", outside="to be read"),
-    Reach("admission.threshold_gain", outside="to be read"),
-    Reach("admission.dominance", outside="to be read"),
+    Reach(
+        "admission.norton_sum_policy",
+        outside=(
+            "that there is one stationary law; that the closed network has the law f/G (item "
+            "3); stations with v_i = 0; item 4; mu(4) to mu(6) of the example"
+        ),
+    ),
+    Reach(
+        "admission.mixing_w",
+        outside=(
+            "items 1 and 4; in item 2 that d(k t_mix) is at most 2^-k, and that 2 is least; "
+            "in item 5 that no rho below 1/2 will do, U = 2, and the decimals"
+        ),
+    ),
+    Reach(
+        "admission.perturbation_identity",
+        outside="",
+        uncovered="",
+    ),
+    Reach(
+        "admission.threshold_gain",
+        outside=(
+            "item 2, policies without coins; items 3 and 4, the costs and the decisions of "
+            "the example"
+        ),
+    ),
+    Reach(
+        "admission.dominance",
+        outside=(
+            "that the number of jobs in the network has the law of this single queue: "
+            "admission.norton_sum_policy"
+        ),
+    ),
 )

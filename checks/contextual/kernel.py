@@ -167,6 +167,29 @@ _RATED = """forall r : nat -> R, (forall p, 0 <= r p <= 1) ->
   (forall p q, (p <= q)%nat -> r q <= r p) ->
   forall avail : nat -> nat -> bool, (forall t p, avail t p = true -> avail (S t) p = true) ->"""
 
+# Shared by two claims each.
+_EQUAL_RATES = """forall r : nat -> R, (forall p q, (p <= q)%nat -> r q <= r p) ->
+  forall avail : nat -> nat -> bool, (forall t p, avail t p = true -> avail (S t) p = true) ->
+  forall n t (Phi : list nat -> R) s i j, (i < j)%nat -> here avail t s i -> here avail t s j ->
+  r i = r j -> V r avail n t Phi (clr i s) = V r avail n t Phi (clr j s)"""
+_UNEQUAL = Mutant(
+    _FILE,
+    "here t s j -> r i = r j ->",
+    "here t s j -> r j <= r i ->",
+    "a better job",
+)
+_PRODUCT = f"""{_RATED}
+  forall n t s j k p, here avail t s j -> top avail t s = Some k -> 0 <= p <= r j ->
+  (p * W r avail n (S t) (clr j s) + (1 - p) * W r avail n (S t) s) - W r avail (S n) t s
+    <= (r k - p) * (W r avail n (S t) s - W r avail n (S t) (clr k s)) /\\
+  0 <= W r avail n (S t) s - W r avail n (S t) (clr k s) <= 1"""
+_TRIED = Mutant(
+    _FILE,
+    "<= (r k - p) * (W n (S t) s - W n (S t) (clr k s)) /\\",
+    "<= (r j - p) * (W n (S t) s - W n (S t) (clr k s)) /\\",
+    "the rate of the job tried",
+)
+
 _THREE_POINT = "a * exp (- (eps / 2)) + (1 - a - b) + b * exp (eps / 2)"
 
 THEOREMS = (
@@ -178,7 +201,7 @@ THEOREMS = (
   forall c lp lm u, In_cls J gtb c lp lm -> sorted J gtb lp -> sorted J gtb lm ->
   exists c', In_cls J gtb c' (serve J p u lp) (serve J p u lm)
     /\\ table c (dep J p u lp) (dep J p u lm) c'""",
-        covers="the table of item 1, for any finite sets of jobs of any type",
+        covers="item 1 from S0 to S2-: a round leads to the listed classes only, for any finite sets",
         anchors=_AUTOMATON,
         mutants=(
             Mutant(
@@ -204,6 +227,19 @@ THEOREMS = (
   In_cls J gtb c (arrive J gtb o lp) (arrive J gtb o lm)""",
         covers="a common arrival keeps the class",
         anchors=_AUTOMATON[-1:],
+        refutations=(
+            """Coupling.unordered_false : ~ (forall (J : Type) (gtb : J -> J -> bool),
+  (forall x y z, gtb x y = true -> gtb y z = true -> gtb x z = true) ->
+  forall c lp lm o, In_cls J gtb c lp lm -> In_cls J gtb c (arrive J gtb o lp) (arrive J gtb o lm))""",
+        ),
+        mutants=(
+            Mutant(
+                _COUPLING,
+                "match o with None => l | Some a => insert a l end.",
+                "match o with None => l | Some a => firstn 1 l ++ insert a (skipn 1 l) end.",
+                "an arrival never goes before the first job",
+            ),
+        ),
         axioms="none",
     ),
     Theorem(
@@ -237,6 +273,14 @@ THEOREMS = (
         (run J gtb p es (arrive J gtb o (serve J p u (A ++ x :: B)))) = 0%Z""",
         covers="item 2 after (0, 0): psi is 0 at every later time",
         anchors=(*_AUTOMATON[1:], _LEARNER),
+        mutants=(
+            Mutant(
+                _COUPLING,
+                "ldep u r = false -> dep u (A ++ x :: B) = false ->",
+                "ldep u r = true -> dep u (A ++ x :: B) = true ->",
+                "after (1, 1)",
+            ),
+        ),
     ),
     Theorem(
         claim="contextual.coupling_automaton",
@@ -273,14 +317,63 @@ THEOREMS = (
         ),
     ),
     Theorem(
+        claim="contextual.coupling_automaton",
+        proof="Coupling.every_value",
+        statement="""let l := [0; 1]%nat in
+  let p := fun x : nat => match x with 0%nat => 3/4 | _ => 1/2 end in
+  exists u00 u11 u01 r : R,
+  let psi_of := fun u es => psi nat (run nat Nat.ltb p es (learner nat u r [0%nat] 1%nat []))
+                                    (run nat Nat.ltb p es (serve nat p u l)) in
+  r = p 1%nat
+  /\\ (ldep u00 r = false /\\ dep nat p u00 l = false /\\ psi_of u00 [] = 0%Z)
+  /\\ (ldep u11 r = true /\\ dep nat p u11 l = true
+     /\\ psi_of u11 [] = 0%Z /\\ exists es, psi_of u11 es = (-1)%Z)
+  /\\ (ldep u01 r = false /\\ dep nat p u01 l = true
+     /\\ psi_of u01 [] = 1%Z /\\ exists es, psi_of u01 es = 0%Z)""",
+        covers="item 2: each value occurs",
+        anchors=(*_AUTOMATON[1:], _LEARNER),
+        mutants=(
+            Mutant(
+                _COUPLING,
+                "/\\ psi_of u01 [] = 1%Z /\\",
+                "/\\ psi_of u01 [] = (-1)%Z /\\",
+                "the other sign",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="contextual.coupling_automaton",
+        proof="Coupling.best_exists",
+        statement="""forall (J : Type) (gtb : J -> J -> bool),
+  (forall x y z, gtb x y = true -> gtb y z = true -> gtb x z = true) ->
+  (forall x y, x = y \\/ gtb x y = true \\/ gtb y x = true) ->
+  forall l, l <> [] -> exists x, In x l /\\ forall y, In y l -> y = x \\/ gtb x y = true""",
+        covers="a nonempty finite set of jobs has a best one",
+        mutants=(
+            Mutant(
+                _COUPLING,
+                "In y l -> y = x \\/ x >> y.",
+                "In y l -> x >> y.",
+                "better than itself, too",
+            ),
+        ),
+        axioms="none",
+    ),
+    Theorem(
         claim="contextual.path_likelihood",
         proof="GreedyOptimal.path_likelihood",
         statement=f"""{_RATED}
   forall n t (Phi : list nat -> R) s i j, (forall g, 0 <= Phi g) -> (i < j)%nat ->
   here avail t s i -> here avail t s j ->
   r j * V r avail n t Phi (clr j s) <= r i * V r avail n t Phi (clr i s)""",
-        covers="all of it, by induction over the rounds: for every nonnegative function of the path",
+        covers="the inequality for every nonnegative function of the path, by induction over the rounds",
         anchors=_GREEDY,
+        refutations=(
+            f"""GreedyOptimal.unweighted_false : ~ ({_RATED}
+  forall n t (Phi : list nat -> R) s i j, (forall g, 0 <= Phi g) -> (i < j)%nat ->
+  here avail t s i -> here avail t s j ->
+  V r avail n t Phi (clr j s) <= V r avail n t Phi (clr i s))""",
+        ),
         mutants=(
             Mutant(
                 _FILE,
@@ -289,6 +382,14 @@ THEOREMS = (
                 "without the weights",
             ),
         ),
+    ),
+    Theorem(
+        claim="contextual.path_likelihood",
+        proof="GreedyOptimal.equal_rates",
+        statement=_EQUAL_RATES,
+        covers="two jobs of the same rate, in whichever order they are served: equality",
+        anchors=_GREEDY,
+        mutants=(_UNEQUAL,),
     ),
     Theorem(
         claim="contextual.greedy_is_optimal",
@@ -301,6 +402,13 @@ THEOREMS = (
     <= r i * (V r avail n t Phi s - V r avail n t Phi (clr i s)))""",
         covers="item 1, for every nondecreasing function of the path, by induction over the rounds",
         anchors=_GREEDY,
+        refutations=(
+            f"""GreedyOptimal.unweighted_exchange_false : ~ ({_RATED}
+  forall n t (Phi : list nat -> R) s i j, (forall g g', Forall2 le g g' -> Phi g <= Phi g') ->
+  (i < j)%nat -> here avail t s i -> here avail t s j ->
+  V r avail n t Phi s - V r avail n t Phi (clr j s)
+    <= V r avail n t Phi s - V r avail n t Phi (clr i s))""",
+        ),
         mutants=(
             Mutant(
                 _FILE,
@@ -309,6 +417,14 @@ THEOREMS = (
                 "worst first",
             ),
         ),
+    ),
+    Theorem(
+        claim="contextual.greedy_is_optimal",
+        proof="GreedyOptimal.equal_rates",
+        statement=_EQUAL_RATES,
+        covers="item 1 for two jobs of the same rate, in whichever order they are served: equality",
+        anchors=_GREEDY,
+        mutants=(_UNEQUAL,),
     ),
     Theorem(
         claim="contextual.greedy_is_optimal",
@@ -334,6 +450,14 @@ THEOREMS = (
   forall avail n t (Phi : list nat -> R) s, ach r avail n t Phi s (V r avail n t Phi s)""",
         covers="that the bound of item 2 is the value of a policy",
         anchors=(*_GREEDY[6:], _POLICY),
+        mutants=(
+            Mutant(
+                _FILE,
+                "here t s j -> 0 <= p <= r j ->\n    ach",
+                "here t s j -> 0 <= p < r j ->\n    ach",
+                "a policy that serves at less than the best rate",
+            ),
+        ),
     ),
     Theorem(
         claim="contextual.one_step_loss",
@@ -345,6 +469,12 @@ THEOREMS = (
     <= r k - p""",
         covers="the outer bounds of item 1, given the past",
         anchors=_GREEDY,
+        refutations=(
+            f"""GreedyOptimal.round_less_false : ~ ({_RATED}
+  forall n t s j k p, here avail t s j -> top avail t s = Some k -> 0 <= p <= r j ->
+  (1 - r 0%nat) ^ (n - 1) * (r k - p) <=
+    (p * W r avail n (S t) (clr j s) + (1 - p) * W r avail n (S t) s) - W r avail (S n) t s)""",
+        ),
         mutants=(
             Mutant(
                 _FILE,
@@ -362,32 +492,69 @@ THEOREMS = (
   W r avail n t (clr j s) <= W r avail n t (clr i s)""",
         covers="item 2: it is better to be rid of a slow job",
         anchors=_GREEDY[1:2],
+        refutations=(
+            f"""GreedyOptimal.rid_of_the_fast_false : ~ ({_RATED}
+  forall n t s i j, (i < j)%nat -> here avail t s i -> here avail t s j ->
+  W r avail n t (clr i s) <= W r avail n t (clr j s))""",
+        ),
+        mutants=(
+            Mutant(
+                _FILE,
+                "  W n t (clr j s) <= W n t (clr i s).\nProof",
+                "  W n t (clr j s) < W n t (clr i s).\nProof",
+                "always strictly better",
+            ),
+        ),
     ),
     Theorem(
-        claim="contextual.psi_product_bound",
+        claim="contextual.one_step_loss",
         proof="GreedyOptimal.one_step_product",
-        statement=f"""{_RATED}
-  forall n t s j k p, here avail t s j -> top avail t s = Some k -> 0 <= p <= r j ->
-  (p * W r avail n (S t) (clr j s) + (1 - p) * W r avail n (S t) s) - W r avail (S n) t s
-    <= (r k - p) * (W r avail n (S t) s - W r avail n (S t) (clr k s)) /\\
-  0 <= W r avail n (S t) s - W r avail n (S t) (clr k s) <= 1""",
-        covers="the error times what is left of it, given the past, without a coupling",
+        statement=_PRODUCT,
+        covers="the inner bounds of item 1, and 0 <= psi-tilde <= 1 of item 2, given the past",
+        anchors=_GREEDY,
+        mutants=(_TRIED,),
+    ),
+    Theorem(
+        claim="contextual.one_step_loss",
+        proof="GreedyOptimal.mean_length",
+        statement="""forall (r : nat -> R) (avail : nat -> nat -> bool) n t s,
+  W r avail n t s = V r avail n t (fun g => INR (last g 0%nat)) s""",
+        covers="W is the mean of the last length, so that equal rates give equality (path_likelihood)",
         anchors=_GREEDY,
         mutants=(
             Mutant(
                 _FILE,
-                "<= (r k - p) * (W n (S t) s - W n (S t) (clr k s)) /\\",
-                "<= (r k - p) * (W n (S t) s - W n (S t) (clr j s)) /\\",
-                "what is left of the job tried",
+                "INR (last g O)) s.\nProof.",
+                "INR (hd O g)) s.\nProof.",
+                "the first length",
             ),
         ),
+    ),
+    Theorem(
+        claim="contextual.psi_product_bound",
+        proof="GreedyOptimal.one_step_product",
+        statement=_PRODUCT,
+        covers="the error times what is left of it, given the past, without a coupling",
+        anchors=_GREEDY,
+        refutations=(
+            f"""GreedyOptimal.half_product_false : ~ ({_RATED}
+  forall n t s j k p, here avail t s j -> top avail t s = Some k -> 0 <= p <= r j ->
+  (p * W r avail n (S t) (clr j s) + (1 - p) * W r avail n (S t) s) - W r avail (S n) t s
+    <= (r k - p) / 2 * (W r avail n (S t) s - W r avail n (S t) (clr k s)))""",
+        ),
+        mutants=(_TRIED,),
     ),
     Theorem(
         claim="contextual.psi_product_bound",
         proof="Steps.switching_step",
         statement="""forall pp pm e11 e01 e00, 0 <= pp <= pm -> pm <= 1 -> e11 <= 0 -> e00 <= 0 ->
   pp * e11 + (pm - pp) * e01 + (1 - pm) * e00 <= (pm - pp) * e01""",
-        covers="the same by the coupling: only the disagreement counts",
+        covers="the algebra of the coupling: only the disagreement of round t counts",
+        refutations=(
+            """Steps.equal_departures_false : ~ (forall pp pm e11 e01 e00, 0 <= pp <= pm -> pm <= 1 ->
+  e11 <= 1 -> e00 <= 0 ->
+  pp * e11 + (pm - pp) * e01 + (1 - pm) * e00 <= (pm - pp) * e01)""",
+        ),
         mutants=(
             Mutant(
                 _STEPS,
@@ -403,8 +570,13 @@ THEOREMS = (
         statement=f"""{_RATED}
   forall n t s i, here avail t s i ->
   W r avail n t s - W r avail n t (clr i s) <= H r avail n t s""",
-        covers="the inequality, by induction over the rounds",
+        covers="the first inequality, for given arrivals, by induction over the rounds",
         anchors=_GREEDY,
+        refutations=(
+            f"""GreedyOptimal.survival_without_false : ~ ({_RATED}
+  forall n t s i, here avail t s i ->
+  W r avail n t s - W r avail n t (clr i s) <= H r avail n t (clr i s))""",
+        ),
         mutants=(
             Mutant(
                 _FILE,
@@ -439,7 +611,7 @@ THEOREMS = (
         claim="contextual.elliptical_count",
         proof="Steps.min1_le_2ln",
         statement="forall y, 0 <= y -> Rmin 1 y <= 2 * ln (1 + y)",
-        covers="the step of one round",
+        covers="the step of one round, with the constant 2",
         mutants=(
             Mutant(
                 _STEPS,
@@ -455,11 +627,22 @@ THEOREMS = (
         claim="contextual.elliptical_count",
         proof="Steps.min1_le_sharp",
         statement="forall y, 0 <= y -> Rmin 1 y * ln 2 <= ln (1 + y)",
-        covers="the step of one round with the least constant, 1/ln 2",
+        covers="the step of one round with 1/ln 2, which is least: equality at 1",
         anchors=(
             Anchor(
                 "Rmin 1 1 * ln 2 = ln (1 + 1)",
                 "rewrite Rmin_left by lra; rewrite Rmult_1_l; f_equal; lra",
+            ),
+        ),
+        refutations=(
+            "Steps.sharper_false : ~ (forall y, 0 <= y -> Rmin 1 y * (7 / 10) <= ln (1 + y))",
+        ),
+        mutants=(
+            Mutant(
+                _STEPS,
+                "Rmin 1 y * ln 2 <= ln (1 + y).",
+                "Rmin 1 y * ln 2 < ln (1 + y).",
+                "without equality",
             ),
         ),
         axioms="classic",
@@ -469,6 +652,9 @@ THEOREMS = (
         proof="Steps.one_minus_exp",
         statement="forall x, 0 <= x <= 1 -> x / 2 <= 1 - exp (- x)",
         covers="the step of the constant: 1/(1 - rho) <= 16/eps^2, with x = eps^2/8",
+        refutations=(
+            "Steps.half_exponent_false : ~ (forall x, 0 <= x <= 1 -> x / 2 <= 1 - exp (- x / 2))",
+        ),
         mutants=(
             Mutant(
                 _STEPS,
@@ -485,7 +671,7 @@ THEOREMS = (
         statement="""forall n (M D : nat -> R),
   (forall i j, (i <= j < n)%nat -> M j <= M i) -> (forall i j, (i <= j < n)%nat -> D i <= D j) ->
   INR n * sumn n (fun i => M i * D i) <= sumn n M * sumn n D""",
-        covers="Chebyshev's sum inequality, the step of item 1",
+        covers="Chebyshev's sum inequality, the last step of item 1",
         anchors=(Anchor("sumn 3 (fun s => INR s * INR s) = 5", "simpl; lra"),),
         refutations=(
             """Steps.chebyshev_equal_order_false : ~ (forall n (M D : nat -> R),
@@ -504,14 +690,76 @@ THEOREMS = (
 )
 
 REACH = (
-    Reach("contextual.coupling_automaton", outside="to be read"),
-    Reach("contextual.path_likelihood", outside="to be read"),
-    Reach("contextual.greedy_is_optimal", outside="to be read"),
-    Reach("contextual.one_step_loss", outside="to be read"),
-    Reach("contextual.psi_product_bound", outside="to be read"),
-    Reach("contextual.survival", outside="to be read"),
-    Reach("contextual.mgf_step", outside="to be read"),
-    Reach("contextual.elliptical_count", outside="to be read"),
-    Reach("contextual.queue_tail", outside="to be read"),
-    Reach("contextual.theorem_5_5", outside="to be read"),
+    Reach(
+        "contextual.coupling_automaton",
+        outside=(
+            "round t in item 1, and that each step and value occurs (psi = -1 does); S2- and "
+            "the 12 steps; ties that differ between the queues; items 4 and 5"
+        ),
+        uncovered="that coupled queues have the laws of the two policy-switching queues",
+    ),
+    Reach(
+        "contextual.path_likelihood",
+        outside="",
+        uncovered="",
+    ),
+    Reach(
+        "contextual.greedy_is_optimal",
+        outside=(
+            "the coupling of ordered paths, and averaging over random arrivals, in item 2; "
+            "items 3 and 4"
+        ),
+        uncovered=(
+            "averaging over random arrivals, and over coins with infinitely many outcomes; "
+            "and the coupling of ordered paths (Strassen's theorem)"
+        ),
+    ),
+    Reach(
+        "contextual.one_step_loss",
+        outside=(
+            "averaging over the past, the arrivals and the learner's coins; item 3, the sum "
+            "over the rounds; and the three instances"
+        ),
+        uncovered="averaging over the past, the arrivals and the learner's coins: a line each",
+    ),
+    Reach(
+        "contextual.psi_product_bound",
+        outside=(
+            "that W(s) - W(s without k) is the mean of psi in the coupling; averaging over "
+            "the past; the roots m_t and delta_t; the sums over t; the three instances"
+        ),
+    ),
+    Reach(
+        "contextual.survival",
+        outside=(
+            "the mean over the arrivals, so the second inequality; and equality for a single "
+            "job without arrivals"
+        ),
+        uncovered="the mean over the arrival of round t",
+    ),
+    Reach(
+        "contextual.mgf_step",
+        outside="",
+    ),
+    Reach(
+        "contextual.elliptical_count",
+        outside=(
+            "all but one round: determinants, the sums over rounds and servers, the number of "
+            "bad rounds with 32, and that 16/ln 2 is least and below 23.0832"
+        ),
+    ),
+    Reach(
+        "contextual.queue_tail",
+        outside=(
+            "the tail: the moment that shrinks, Markov's inequality, the bad rounds; and that "
+            "CQB-epsilon and CQB-Opt have the drift"
+        ),
+    ),
+    Reach(
+        "contextual.theorem_5_5",
+        outside=(
+            "all but Chebyshev's inequality: the bounds M_t and Delta_t, their sums, the "
+            "order in T, and how large the bound is"
+        ),
+    ),
 )

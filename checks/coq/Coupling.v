@@ -18,6 +18,18 @@ Hypothesis trans : forall x y z, x >> y -> y >> z -> x >> z.
 Hypothesis total : forall x y, x = y \/ x >> y \/ y >> x.
 Hypothesis mono : forall x y, x >> y -> p y <= p x.
 
+(** A nonempty finite set has a first job. *)
+Theorem best_exists : forall l, l <> [] -> exists x, In x l /\ forall y, In y l -> y = x \/ x >> y.
+Proof.
+  induction l as [|a t IH]; intros H; [congruence|]. destruct t as [|b t].
+  - exists a. split; [left; auto|]. intros y [Hy|[]]; auto.
+  - destruct IH as (x & Hx & M); [discriminate|].
+    destruct (total a x) as [ -> |[G|G]]; [exists x|exists a|exists x]; (split; [simpl in *; tauto|]).
+    + intros y [Hy|Hy]; auto.
+    + intros y [Hy|Hy]; auto. right. destruct (M y Hy) as [ -> |]; eauto.
+    + intros y [<-|Hy]; auto.
+Qed.
+
 (** ** The dynamics: serve the first job with uniform u, then let an arrival join *)
 Definition sorted := StronglySorted (fun x y => x >> y).
 Definition serve (u : R) (l : list J) : list J :=
@@ -343,8 +355,41 @@ Proof.
 Qed.
 End Coupling.
 
-(** -1 is attained: jobs 0 and 1 with p 0 = 1 and p 1 = 1/2. *)
 Definition gt2 (x y : nat) : bool := Nat.ltb x y.
+(** An arrival among jobs out of order need not keep the class: [2; 0] and [0], and 1 arrives. *)
+Theorem unordered_false : ~ (forall (J : Type) (gtb : J -> J -> bool),
+  (forall x y z, gtb x y = true -> gtb y z = true -> gtb x z = true) ->
+  forall c lp lm o, In_cls J gtb c lp lm -> In_cls J gtb c (arrive J gtb o lp) (arrive J gtb o lm)).
+Proof.
+  intros F. assert (T : forall x y z, gt2 x y = true -> gt2 y z = true -> gt2 x z = true).
+  { unfold gt2. intros x y z. rewrite !Nat.ltb_lt. lia. }
+  specialize (F nat gt2 T S1p _ _ (Some 1%nat) (c1p nat gt2 [] 2%nat [0%nat])). simpl in F.
+  inversion F as [|A x B E1 E2| | |]. destruct A as [|a [|b [|c A]]]; simpl in *; congruence.
+Qed.
+
+(** Every value is taken: jobs 0 and 1 with p 0 = 3/4 and p 1 = 1/2, the learner tries job 1. *)
+Definition p3 (x : nat) : R := match x with O => 3/4 | _ => 1/2 end.
+Theorem every_value : exists u00 u11 u01 r : R, let l := [0; 1]%nat in
+  let psi_of := fun u es => psi nat (run nat gt2 p3 es (learner nat u r [0%nat] 1%nat []))
+                                    (run nat gt2 p3 es (serve nat p3 u l)) in
+  r = p3 1%nat
+  /\ (ldep u00 r = false /\ dep nat p3 u00 l = false /\ psi_of u00 [] = 0%Z)
+  /\ (ldep u11 r = true /\ dep nat p3 u11 l = true
+     /\ psi_of u11 [] = 0%Z /\ exists es, psi_of u11 es = (-1)%Z)
+  /\ (ldep u01 r = false /\ dep nat p3 u01 l = true
+     /\ psi_of u01 [] = 1%Z /\ exists es, psi_of u01 es = 0%Z).
+Proof.
+  exists (7/8), (1/4), (5/8), (1/2). cbv zeta. split; [reflexivity|].
+  unfold ldep, dep, learner, serve, p3. repeat (match goal with
+    |- context [Rle_dec ?a ?b] => destruct (Rle_dec a b); try (exfalso; lra) end).
+  repeat split.
+  - exists [(5/8, None)]. simpl. unfold round, arrive, serve, p3. simpl.
+    repeat (match goal with |- context [Rle_dec ?a ?b] => destruct (Rle_dec a b); try (exfalso; lra) end). reflexivity.
+  - exists [(1/4, None); (1/4, None)]. simpl. unfold round, arrive, serve, p3. simpl.
+    repeat (match goal with |- context [Rle_dec ?a ?b] => destruct (Rle_dec a b); try (exfalso; lra); simpl end).
+    reflexivity.
+Qed.
+(** -1 is attained: jobs 0 and 1 with p 0 = 1 and p 1 = 1/2. *)
 Definition p2 (x : nat) : R := match x with O => 1 | _ => 1/2 end.
 Theorem psi_minus_one : exists u r es,
   let l := [0; 1]%nat in

@@ -155,6 +155,25 @@ Proof. induction n; intros t Phi s i j P L Hi Hj; pose proof (rmono i j ltac:(li
         assert (0 <= r i * V n (S t) F (clr i s)) by (apply Rmult_le_pos; lra). nra. }
       lra. Qed.
 
+(** Two jobs of the same rate: every path is as likely without the one as without the other, in
+    whichever order they are served. *)
+Theorem equal_rates : forall n t Phi s i j, (i < j)%nat -> here t s i -> here t s j -> r i = r j ->
+  V n t Phi (clr i s) = V n t Phi (clr j s).
+Proof. induction n; intros t Phi s i j L Hi Hj E;
+  assert (C: card (clr i s) = card (clr j s)) by
+    (pose proof (card_clr s i (proj1 Hi)); pose proof (card_clr s j (proj1 Hj)); lia).
+  - simpl. rewrite C. reflexivity.
+  - simpl. rewrite C. set (F := fun g => Phi (card (clr j s) :: g)).
+    assert (B: V n (S t) F (clr i s) = V n (S t) F (clr j s)) by (apply IHn; auto; apply here_S; auto).
+    destruct (top_cases t s i j L Hi Hj) as [[k [Lk [Hk [_ [T1 T2]]]]]|[_ [T2 [k [Lk [Hk T1]]]]]];
+      rewrite T1, T2, B.
+    + rewrite (clr_comm s k i), (clr_comm s k j).
+      rewrite (IHn (S t) F (clr k s) i j) by (auto; apply here_S, here_clr; auto; lia). reflexivity.
+    + pose proof (rmono i k ltac:(lia)). pose proof (rmono k j ltac:(lia)).
+      replace (r k) with (r i) by lra. rewrite (clr_comm s i j).
+      destruct (Nat.eq_dec k j); [subst; reflexivity|].
+      rewrite (IHn (S t) F (clr i s) k j); auto; try lra; [lia|apply here_S; auto|apply here_S, here_clr; auto; lia]. Qed.
+
 (** ** contextual.greedy_is_optimal
 
     For every nondecreasing Phi of the path: a job fewer is less, and removing the better job,
@@ -280,6 +299,16 @@ Fixpoint W (n t:nat) (s:list bool) : R :=
   | S m => match top t s with
            | None => W m (S t) s
            | Some k => r k * W m (S t) (clr k s) + (1 - r k) * W m (S t) s end end.
+
+(** It is the value of a function of the path. *)
+Theorem mean_length : forall n t s, W n t s = V n t (fun g => INR (last g O)) s.
+Proof.
+  assert (X: forall n t P Q s, (forall c g, P (c :: g) = Q (c :: g)) -> V n t P s = V n t Q s).
+  { induction n; intros t P Q s E; simpl; [apply E|].
+    destruct (top t s); rewrite !(IHn (S t) (fun g => P (card s :: g)) (fun g => Q (card s :: g))); auto. }
+  induction n; intros t s; simpl; [reflexivity|].
+  destruct (top t s); rewrite !IHn; rewrite <- !(X n (S t) (fun g => INR (last g O)) (fun g => INR (last (card s :: g) O)));
+    reflexivity. Qed.
 
 Lemma adv : forall n t s,
   (forall i, here t s i -> (1 - r O) ^ n <= W n t s - W n t (clr i s) <= 1) /\
@@ -460,3 +489,91 @@ Proof. induction n; intros t s i Hi; destruct Hi as [Gi Ai];
       assert ((1 - r k) * d1 <= (1 - r k) * H n (S t) s) by (apply Rmult_le_compat_l; lra).
       assert (r k * d2 <= r k * H n (S t) (clr k s)) by (apply Rmult_le_compat_l; lra). lra. Qed.
 End Q.
+
+(** ** Nearest false statements: two jobs of rates 1 and 0, or one of rate 1/2, and no arrivals *)
+Definition one_fast (p : nat) : R := match p with O => 1 | _ => 0 end.
+Definition halves (_ : nat) : R := 1 / 2.
+Definition always (_ _ : nat) : bool := true.
+Lemma one_fast_rates : forall p, 0 <= one_fast p <= 1.
+Proof. intros [|p]; simpl; lra. Qed.
+Lemma one_fast_decreases : forall p q, (p <= q)%nat -> one_fast q <= one_fast p.
+Proof. intros [|p] [|q] L; simpl; try lra; lia. Qed.
+Lemma halves_rates : forall p : nat, 0 <= halves p <= 1.
+Proof. intros; unfold halves; lra. Qed.
+Lemma halves_decrease : forall p q, (p <= q)%nat -> halves q <= halves p.
+Proof. intros; unfold halves; lra. Qed.
+
+(** Without the weights: the length is 1, then 0, only if the fast job is left. *)
+Theorem unweighted_false : ~ (forall r : nat -> R, (forall p, 0 <= r p <= 1) ->
+  (forall p q, (p <= q)%nat -> r q <= r p) ->
+  forall avail : nat -> nat -> bool, (forall t p, avail t p = true -> avail (S t) p = true) ->
+  forall n t (Phi : list nat -> R) s i j,
+  (forall g, 0 <= Phi g) -> (i < j)%nat -> here avail t s i -> here avail t s j ->
+  V r avail n t Phi (clr j s) <= V r avail n t Phi (clr i s)).
+Proof.
+  intros F. pose (Phi := fun g => match g with [1; 0]%nat => 1 | _ => 0 end).
+  specialize (F one_fast one_fast_rates one_fast_decreases always (fun _ _ E => E) 1%nat 0%nat Phi [true; true] 0%nat 1%nat).
+  assert (P : forall g, 0 <= Phi g).
+  { intros g. unfold Phi. repeat (match goal with |- context [match ?x with _ => _ end] => destruct x end); lra. }
+  specialize (F P ltac:(lia) (conj eq_refl eq_refl) (conj eq_refl eq_refl)). simpl in F. lra.
+Qed.
+(** To remove either job does not help alike. *)
+Theorem unweighted_exchange_false : ~ (forall r : nat -> R, (forall p, 0 <= r p <= 1) ->
+  (forall p q, (p <= q)%nat -> r q <= r p) ->
+  forall avail : nat -> nat -> bool, (forall t p, avail t p = true -> avail (S t) p = true) ->
+  forall n t (Phi : list nat -> R) s i j,
+  (forall g g', Forall2 le g g' -> Phi g <= Phi g') ->
+  (i < j)%nat -> here avail t s i -> here avail t s j ->
+  V r avail n t Phi s - V r avail n t Phi (clr j s) <= V r avail n t Phi s - V r avail n t Phi (clr i s)).
+Proof.
+  intros F. pose (Phi := fun g => INR (nth 1 g 0%nat)).
+  specialize (F one_fast one_fast_rates one_fast_decreases always (fun _ _ E => E) 1%nat 0%nat Phi [true; true] 0%nat 1%nat).
+  assert (P : forall g g', Forall2 le g g' -> Phi g <= Phi g').
+  { intros g g' H. apply le_INR. destruct H as [|x y l l' _ H]; [auto|]. destruct H; simpl; auto. }
+  specialize (F P ltac:(lia) (conj eq_refl eq_refl) (conj eq_refl eq_refl)). unfold Phi in F. simpl in F. lra.
+Qed.
+(** A round less in the lower bound: one job, idle in the last round but one. *)
+Theorem round_less_false : ~ (forall r : nat -> R, (forall p, 0 <= r p <= 1) ->
+  (forall p q, (p <= q)%nat -> r q <= r p) ->
+  forall avail : nat -> nat -> bool, (forall t p, avail t p = true -> avail (S t) p = true) ->
+  forall n t s j k p,
+  here avail t s j -> top avail t s = Some k -> 0 <= p <= r j ->
+  (1 - r 0%nat) ^ (n - 1) * (r k - p) <=
+    (p * W r avail n (S t) (clr j s) + (1 - p) * W r avail n (S t) s) - W r avail (S n) t s).
+Proof.
+  intros F. specialize (F halves halves_rates halves_decrease always (fun _ _ E => E) 1%nat 0%nat [true] 0%nat 0%nat 0 (conj eq_refl eq_refl) eq_refl).
+  unfold halves in F. specialize (F ltac:(lra)). simpl in F. lra.
+Qed.
+(** It is not better to be rid of the fast job. *)
+Theorem rid_of_the_fast_false : ~ (forall r : nat -> R, (forall p, 0 <= r p <= 1) ->
+  (forall p q, (p <= q)%nat -> r q <= r p) ->
+  forall avail : nat -> nat -> bool, (forall t p, avail t p = true -> avail (S t) p = true) ->
+  forall n t s i j,
+  (i < j)%nat -> here avail t s i -> here avail t s j ->
+  W r avail n t (clr i s) <= W r avail n t (clr j s)).
+Proof.
+  intros F. specialize (F one_fast one_fast_rates one_fast_decreases always (fun _ _ E => E) 1%nat 0%nat [true; true] 0%nat 1%nat ltac:(lia)
+    (conj eq_refl eq_refl) (conj eq_refl eq_refl)). simpl in F. lra.
+Qed.
+(** Half of the error is not enough: one round, idle. *)
+Theorem half_product_false : ~ (forall r : nat -> R, (forall p, 0 <= r p <= 1) ->
+  (forall p q, (p <= q)%nat -> r q <= r p) ->
+  forall avail : nat -> nat -> bool, (forall t p, avail t p = true -> avail (S t) p = true) ->
+  forall n t s j k p,
+  here avail t s j -> top avail t s = Some k -> 0 <= p <= r j ->
+  (p * W r avail n (S t) (clr j s) + (1 - p) * W r avail n (S t) s) - W r avail (S n) t s
+    <= (r k - p) / 2 * (W r avail n (S t) s - W r avail n (S t) (clr k s))).
+Proof.
+  intros F. specialize (F halves halves_rates halves_decrease always (fun _ _ E => E) 0%nat 0%nat [true] 0%nat 0%nat 0 (conj eq_refl eq_refl) eq_refl).
+  unfold halves in F. specialize (F ltac:(lra)). simpl in F. lra.
+Qed.
+(** What is left is not bounded by the survival of the queue without the job: one job, now. *)
+Theorem survival_without_false : ~ (forall r : nat -> R, (forall p, 0 <= r p <= 1) ->
+  (forall p q, (p <= q)%nat -> r q <= r p) ->
+  forall avail : nat -> nat -> bool, (forall t p, avail t p = true -> avail (S t) p = true) ->
+  forall n t s i, here avail t s i ->
+  W r avail n t s - W r avail n t (clr i s) <= H r avail n t (clr i s)).
+Proof.
+  intros F. specialize (F halves halves_rates halves_decrease always (fun _ _ E => E) 0%nat 0%nat [true] 0%nat (conj eq_refl eq_refl)).
+  simpl in F. lra.
+Qed.

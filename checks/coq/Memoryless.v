@@ -302,3 +302,20 @@ Proof.
   specialize (F 1%nat (fun _ => 1/2) 1%nat ltac:(lia) Hr).
   unfold norm_odds, hamacher, rho, odds in F. simpl in F. unfold avail in F. simpl in F. lra.
 Qed.
+
+(** No constant below 1 before h: one arm of rate 1/2. *)
+Theorem less_than_h_false : forall c, c < 1 -> ~ (forall m mu p, (0 < m)%nat -> rates m mu ->
+  (forall j, (j < m)%nat -> 0 <= p j) -> sumn m p = 1 -> memo_value m mu p <= c * hamacher m mu).
+Proof.
+  intros c Hc F. assert (Hr : rates 1 (fun _ => 1/2)) by (intros j _; lra).
+  specialize (F 1%nat (fun _ => 1/2) (fun _ => 1) ltac:(lia) Hr ltac:(intros; lra) ltac:(simpl; ring)).
+  unfold memo_value, hamacher, rho, odds in F. simpl in F. lra.
+Qed.
+(** The hindsight value of an arm is not exactly h T. *)
+Theorem hindsight_exact_false : ~ (forall m mu T j, (0 < m)%nat -> rates m mu -> (j < m)%nat ->
+  Ex m (norm_odds m mu) T (fun h => Hind mu h j) = hamacher m mu * INR T).
+Proof.
+  intros F. assert (Hr : rates 1 (fun _ => 1/2)) by (intros j _; lra).
+  specialize (F 1%nat (fun _ => 1/2) 1%nat 0%nat ltac:(lia) Hr ltac:(lia)).
+  unfold norm_odds, hamacher, rho, odds in F. simpl in F. unfold avail in F. simpl in F. lra.
+Qed.

@@ -42,3 +42,18 @@ Proof.
   rewrite Rmult_1_l. assert (0 < sqrt (ln 2)) by (apply sqrt_lt_R0; auto).
   apply (Rmult_lt_reg_l (sqrt (ln 2))); [auto|]. rewrite sqrt_sqrt, Rinv_r by lra. auto.
 Qed.
+
+(** Without the constant 2 it is false: tm = 2, and d falls only when t is even. *)
+Theorem mixing_without_constant_false : ~ (forall (d : nat -> R) (tm : nat), (0 < tm)%nat ->
+  (forall s t, (s <= t)%nat -> d t <= d s) -> (forall k, d (k * tm)%nat <= (/ 2) ^ k) ->
+  forall t, d t <= exp (- (INR t / INR tm * ln 2))).
+Proof.
+  intros F. specialize (F (fun t => (/ 2) ^ (t / 2)) 2%nat ltac:(lia)).
+  assert (D : forall s t, (s <= t)%nat -> (/ 2) ^ (t / 2) <= (/ 2) ^ (s / 2)).
+  { intros s t H. pose proof (Nat.div_le_mono s t 2 ltac:(lia) H) as K. replace (t / 2)%nat with (s / 2 + (t / 2 - s / 2))%nat by lia.
+    rewrite pow_add, <- Rmult_1_r. apply Rmult_le_compat_l; [apply pow_le; lra|].
+    induction (t / 2 - s / 2)%nat; simpl; lra. }
+  specialize (F D ltac:(intros k; cbv beta; rewrite Nat.div_mul by lia; lra) 1%nat). simpl in F.
+  assert (0 < ln 2) by (rewrite <- ln_1; apply ln_increasing; lra).
+  assert (exp (- (1 / (1 + 1) * ln 2)) < exp 0) by (apply exp_increasing; lra). rewrite exp_0 in H0. lra.
+Qed.

@@ -233,3 +233,59 @@ Theorem aggregated_balance : forall s, 0 < G (S s) ->
   (adm s * G s) * (lam * alpha s) = (adm (S s) * G (S s)) * (G s / G (S s)).
 Proof. intros s HG. simpl adm. field. lra. Qed.
 End Net.
+
+(** ** Nearest false statements: one queue that serves at rate 2, and at most one job *)
+Definition straight (_ _ : nat) : R := 0.
+Definition all_one (_ : nat) : R := 1.
+Definition serves (_ k : nat) : R := match k with O => 0 | _ => 2 end.
+Definition at_0 (s : nat) : R := match s with O => 1 | _ => 0 end.
+Lemma serves_pos : forall i k : nat, (1 <= k)%nat -> 0 < serves i k.
+Proof. intros i [|k] Hk; [lia|simpl; lra]. Qed.
+Lemma one_enters : sumn 1 all_one = 1.
+Proof. simpl. unfold all_one. ring. Qed.
+Lemma all_visit : forall j : nat, (j < 1)%nat -> all_one j = all_one j + sumn 1 (fun i => all_one i * straight i j).
+Proof. intros. simpl. unfold all_one, straight. ring. Qed.
+Lemma visits_pos : forall i : nat, (i < 1)%nat -> 0 < all_one i.
+Proof. intros. unfold all_one. lra. Qed.
+
+(** An admission that looks at the total after the arrival. *)
+Theorem admitted_after_false : ~ (forall Nq L a v mu lam alpha,
+  (forall i, mu i 0%nat = 0) -> (forall i k, (1 <= k)%nat -> 0 < mu i k) ->
+  sumn Nq a = 1 -> (forall j, (j < Nq)%nat -> v j = a j + sumn Nq (fun i => v i * L i j)) ->
+  (forall i, (i < Nq)%nat -> 0 < v i) ->
+  let nu := nu Nq v mu lam alpha in
+  forall x, nu x * (lam * alpha (S (tot Nq x))) + sumn Nq (fun j => nu x * mu j (x j)) =
+    sumn Nq (fun i => nu (up x i) * mu i (S (x i)) * exitp Nq L i)
+    + sumn Nq (fun j => if (x j =? 0)%nat then 0 else
+        nu (dn x j) * (lam * alpha (tot Nq (dn x j))) * a j
+        + sumn Nq (fun i => nu (up (dn x j) i) * mu i (S (dn x j i)) * L i j))).
+Proof.
+  intros F. specialize (F 1%nat straight all_one all_one serves 1 at_0 (fun _ => eq_refl) serves_pos one_enters all_visit visits_pos zero). cbv zeta in F.
+  unfold nu, exitp, straight, all_one, zero, up, upd in F. simpl in F. lra.
+Qed.
+(** The law of the total with one admission more. *)
+Theorem total_law_false : ~ (forall Nq v mu lam alpha s,
+  Sum Nq s (nu Nq v mu lam alpha) = adm lam alpha (S s) * G Nq v mu s).
+Proof.
+  intros F. specialize (F 1%nat all_one serves 1 at_0 1%nat).
+  unfold G, nu, weight, all_one, upd, zero in F. simpl in F. lra.
+Qed.
+(** The exit rate without the shift by one job. *)
+Theorem exit_rate_false : ~ (forall Nq L a v mu,
+  (forall i, mu i 0%nat = 0) -> (forall i k, (1 <= k)%nat -> 0 < mu i k) ->
+  sumn Nq a = 1 -> (forall j, (j < Nq)%nat -> v j = a j + sumn Nq (fun i => v i * L i j)) ->
+  (forall i, (i < Nq)%nat -> 0 < v i) ->
+  forall s, Sum Nq (S s) (fun x => weight Nq v mu x * sumn Nq (fun i => mu i (x i) * exitp Nq L i))
+    = G Nq v mu (S s)).
+Proof.
+  intros F. specialize (F 1%nat straight all_one all_one serves (fun _ => eq_refl) serves_pos one_enters all_visit visits_pos 0%nat).
+  unfold G, weight, exitp, straight, all_one, upd, zero in F. simpl in F. lra.
+Qed.
+(** Balance with admission one job later. *)
+Theorem admission_later_false : ~ (forall Nq v mu lam alpha s, 0 < G Nq v mu (S s) ->
+  (adm lam alpha s * G Nq v mu s) * (lam * alpha (S s))
+  = (adm lam alpha (S s) * G Nq v mu (S s)) * (G Nq v mu s / G Nq v mu (S s))).
+Proof.
+  intros F. specialize (F 1%nat all_one serves 1 at_0 0%nat).
+  unfold G, weight, all_one, upd, zero in F. simpl in F. lra.
+Qed.

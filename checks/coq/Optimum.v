@@ -191,3 +191,18 @@ Proof.
   replace (r / (1 + r) * ((1 + r) * (2 + r) ^ 2)) with (r * (2 + r) ^ 2) by (field; lra).
   assert (0 <= r * (r - 2) ^ 2) by (apply Rmult_le_pos; [lra|apply pow2_ge_0]). nra.
 Qed.
+
+(** Half of the odds is too little in both bounds, and 0.9 is too much: rates 1/2; total odds 2. *)
+Theorem half_odds_false : ~ (forall m mu, rates m mu -> exp (- rho m mu / 2) <= prodq m mu).
+Proof.
+  intros F. specialize (F 1%nat (fun _ => 1/2) ltac:(intros j _; lra)).
+  unfold rho, prodq, odds in F. simpl in F. pose proof (exp_ineq1 (- (0 + 1 / 2 / (1 - 1 / 2)) / 2) ltac:(lra)). lra.
+Qed.
+Theorem half_odds_mean_false : ~ (forall m mu, (0 < m)%nat -> rates m mu ->
+  (/ (1 + rho m mu / (2 * INR m))) ^ m <= prodq m mu).
+Proof.
+  intros F. specialize (F 1%nat (fun _ => 1/2) ltac:(lia) ltac:(intros j _; lra)).
+  unfold rho, prodq, odds in F. simpl in F. lra.
+Qed.
+Theorem nine_tenths_false : ~ (forall r, 0 < r -> 9 / 10 * (1 - (/ (1 + r / 2)) ^ 2) <= r / (1 + r)).
+Proof. intros F. specialize (F 2 ltac:(lra)). lra. Qed.

@@ -366,3 +366,59 @@ Proof.
   assert (E : forall s, (1 <= s <= 2)%nat -> two 1 s <= two 2 s) by (intros [|[|s]] Hs; simpl; lra).
   specialize (F E). unfold mean, law, cost in F. simpl in F. lra.
 Qed.
+
+(** Increments: false are another mean cost, the increment before state 0, an equation less, the
+    states above s for those from s on, and a smaller constant. *)
+Theorem other_gain_false : ~ (forall N lam mu alpha, model N lam mu alpha ->
+  forall c, exists d, increments N lam mu alpha c (mean N (law N lam mu alpha) c + 1) d).
+Proof.
+  intros F. pose proof (one_model 1 ltac:(lra)) as M. destruct (F _ _ _ _ M (fun _ => 0)) as (d & H).
+  apply (gain_is_mean _ _ _ _ M) in H. lra.
+Qed.
+Theorem unique_at_0_false : ~ (forall N lam mu alpha, model N lam mu alpha ->
+  forall c x d d', increments N lam mu alpha c x d -> increments N lam mu alpha c x d' ->
+  forall s, (s <= N)%nat -> d s = d' s).
+Proof.
+  intros F. pose proof (one_model 1 ltac:(lra)) as M.
+  specialize (F _ _ _ _ M (fun _ => 0) 0 (fun _ => 0) (fun s => match s with O => 1 | _ => 0 end)).
+  specialize (F ltac:(intros s _; ring)). specialize (F ltac:(intros [|s] _; simpl; ring) 0%nat ltac:(lia)).
+  simpl in F. lra.
+Qed.
+Theorem equation_less_false : ~ (forall N lam mu alpha, model N lam mu alpha -> forall c x d,
+  (forall s, (s < N)%nat -> x = c s + lam * alpha s * d (S s) - mu s * d s) ->
+  x = mean N (law N lam mu alpha) c).
+Proof.
+  intros F. pose proof (one_model 1 ltac:(lra)) as M. specialize (F _ _ _ _ M (fun _ => 0) 1 (fun _ => 1)).
+  assert (H : forall s, (s < 1)%nat -> 1 = 0 + 1 * threshold 1 s * 1 - one 1 s * 1).
+  { intros [|s] Hs; [|lia]. unfold threshold. simpl. ring. }
+  specialize (F H). unfold mean in F. simpl in F. lra.
+Qed.
+Lemma one_increment d : increments 1 1 (one 1) (threshold 1) (cost 1 1 0 (threshold 1)) (mean_one 1) d ->
+  d 1%nat = 1 / 2.
+Proof.
+  intros H. pose proof (H 1%nat ltac:(lia)) as P. unfold mean_one, mean, law, cost, threshold in P. simpl in P. lra.
+Qed.
+Theorem states_above_false : ~ (forall N lam mu alpha, model N lam mu alpha ->
+  let nu := law N lam mu alpha in
+  forall c d, increments N lam mu alpha c (mean N nu c) d -> forall s, (1 <= s <= N)%nat ->
+  mu s * nu s * d s = upper_part N nu c (S s) - upper_part N nu (fun _ => 1) (S s) * mean N nu c).
+Proof.
+  intros F. pose proof (one_model 1 ltac:(lra)) as M.
+  destruct (increments_exist _ _ _ _ M (cost 1 1 0 (threshold 1))) as (d & H).
+  specialize (F _ _ _ _ M _ d H 1%nat ltac:(lia)). rewrite (one_increment d H) in F.
+  unfold upper_part, mean, law, cost, threshold in F. simpl in F. lra.
+Qed.
+Theorem smaller_bound_false : ~ (forall N lam mu alpha, model N lam mu alpha ->
+  let nu := law N lam mu alpha in
+  forall c d, increments N lam mu alpha c (mean N nu c) d ->
+  (forall i j, (i <= j <= N)%nat -> c i <= c j) -> forall s, (1 <= s <= N)%nat ->
+  let p := upper_part N nu (fun _ => 1) s in
+  mu s * nu s * d s <= 99 / 100 * ((c N - c 0%nat) * p * (1 - p))).
+Proof.
+  intros F. pose proof (one_model 1 ltac:(lra)) as M.
+  destruct (increments_exist _ _ _ _ M (cost 1 1 0 (threshold 1))) as (d & H).
+  assert (C : forall i j, (i <= j <= 1)%nat -> cost 1 1 0 (threshold 1) i <= cost 1 1 0 (threshold 1) j)
+    by (intros i j Hij; apply threshold_cost; lra || lia).
+  specialize (F _ _ _ _ M _ d H C 1%nat ltac:(lia)). cbv zeta in F. rewrite (one_increment d H) in F.
+  unfold upper_part, law, cost, threshold in F. simpl in F. lra.
+Qed.

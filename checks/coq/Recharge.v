@@ -344,3 +344,16 @@ Proof.
   intros m mu h j. induction h as [|a t IH]; cbn [Hind U greedy]; intros G Hj; [lra|].
   destruct G as [G1 G2]. specialize (G1 j Hj). specialize (IH G2 Hj). lra.
 Qed.
+
+(** No regret is not the best: rates 1/2, 1/10, 3/10, seven steps, against the best of the greedy
+    sequences. *)
+Definition mu3 (j : nat) : R := match j with O => 1/2 | 1%nat => 1/10 | _ => 3/10 end.
+Theorem greedy_optimal_false : ~ (forall m mu h h', rates m mu -> greedy m mu h -> arms m h' ->
+  length h' = length h -> U mu h' <= U mu h).
+Proof.
+  intros F. specialize (F 3%nat mu3 [2; 0; 2; 0; 1; 2; 0]%nat [0; 2; 0; 1; 0; 2; 0]%nat).
+  assert (G : greedy 3 mu3 [2; 0; 2; 0; 1; 2; 0]%nat).
+  { cbn [greedy]. repeat split; intros [|[|[|j]]] Hj; try lia; unfold avail, mu3; simpl; lra. }
+  specialize (F ltac:(intros [|[|j]] _; simpl; lra) G ltac:(intros a Ha; simpl in Ha; lia) eq_refl).
+  unfold U, avail, mu3 in F. simpl in F. lra.
+Qed.

@@ -176,3 +176,23 @@ Proof.
   intros. assert (0 <= pp * - e11) by (apply Rmult_le_pos; lra).
   assert (0 <= (1 - pm) * - e00) by (apply Rmult_le_pos; lra). lra.
 Qed.
+
+(** Half of the exponent is too little, and so is a difference of 1 after equal departures. *)
+Theorem half_exponent_false : ~ (forall x, 0 <= x <= 1 -> x / 2 <= 1 - exp (- x / 2)).
+Proof. intros F. specialize (F 1 ltac:(lra)). pose proof (exp_ineq1 (Ropp 1 / 2) ltac:(lra)). lra. Qed.
+Theorem equal_departures_false : ~ (forall pp pm e11 e01 e00, 0 <= pp <= pm -> pm <= 1 -> e11 <= 1 -> e00 <= 0 ->
+  pp * e11 + (pm - pp) * e01 + (1 - pm) * e00 <= (pm - pp) * e01).
+Proof. intros F. specialize (F 1 1 1 0 0 ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra)). lra. Qed.
+(** 0.7 for ln 2 = 0.693... is too much: (1 + 7/640)^64 > 2. *)
+Theorem sharper_false : ~ (forall y, 0 <= y -> Rmin 1 y * (7 / 10) <= ln (1 + y)).
+Proof.
+  intros F. specialize (F 1 ltac:(lra)). rewrite Rmin_left in F by lra.
+  assert (E : forall x, exp (2 * x) = exp x * exp x) by (intros; rewrite <- exp_plus; f_equal; ring).
+  assert (D : forall a x, 0 <= a <= exp x -> 0 <= a * a <= exp (2 * x)).
+  { intros a x H. rewrite E. split; [apply Rmult_le_pos|apply Rmult_le_compat]; lra. }
+  pose proof (exp_ineq1_le (7 / 640)) as H.
+  pose proof (D _ _ (D _ _ (D _ _ (D _ _ (D _ _ (D (1 + 7 / 640) (7 / 640) ltac:(lra))))))) as [_ K].
+  replace (2 * (2 * (2 * (2 * (2 * (2 * (7 / 640))))))) with (7 / 10) in K by field.
+  assert (exp (7 / 10) <= 1 + 1); [|lra]. rewrite <- (exp_ln (1 + 1)) by lra.
+  destruct F as [F|F]; [left; apply exp_increasing; lra|right; f_equal; lra].
+Qed.

@@ -319,6 +319,13 @@ Proof.
   { apply (Rmult_lt_compat_r D) in Hm; [|auto]. replace (2 * m / D * D) with (2 * m) in Hm by (field; lra). lra. }
   assert (mu * e * W <= D / 2 * W) by (apply Rmult_le_compat_r; auto). lra.
 Qed.
+(** The nearest false statements: a potential of n W, and a period 1.9 m / D. *)
+Theorem region_false : ~ (forall n mu N M W, 0 <= n -> 0 < n + mu -> N <= n * M ->
+  n * W <= N + mu * M -> W <= M).
+Proof. intros F. specialize (F 1 1 1 1 2 ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra)). lra. Qed.
+Theorem period_false : ~ (forall D mu e m W, 0 < D -> 0 <= W -> mu * e <= D / 2 -> 19 / 10 * m / D < W ->
+  - D * W + m + mu * (e * W) < 0).
+Proof. intros F. specialize (F 1 1 (1/2) 1 (195/100) ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra)). lra. Qed.
 (** With any larger weight v they do not: the same bound without b is false. *)
 Theorem potential_larger_weight_false : forall v mu, 0 <= mu < v -> ~ (forall lam lmax b W m0 dN dM,
   0 <= b <= W -> dN <= lam * W - mu * b + m0 -> dM <= lmax * W - W + b ->
@@ -370,6 +377,71 @@ Proof.
     apply (Rmult_lt_reg_r (x - mu + mu * x)); [lra|].
     unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra. nra.
 Qed.
+(** Equality is not enough: nine servers of total rate 9/10 have Hamacher sum 1/2, and 1/2 arrives. *)
+Theorem nine_servers_false : ~ (forall lam eps mu m, 0 < lam < 1 -> 0 < eps < 1 ->
+  mu = (1 - eps) * lam / (1 - lam) -> mu < INR m ->
+  (hamacher m (fun _ => mu / INR m) < lam <-> mu / eps <= INR m)).
+Proof.
+  intros F. assert (I : INR 9 = 9) by (rewrite INR_IZR_INZ; reflexivity).
+  destruct (F (1/2) (1/10) (9/10) 9%nat ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra)) as [_ H].
+  specialize (H ltac:(lra)). unfold hamacher, rho, odds in H. rewrite sumn_const, I in H. lra.
+Qed.
 (** Ten servers of rate 9/100 have Hamacher sum 90/181, less than 1/2. *)
 Theorem tightness_example : hamacher 10 (fun _ => 9/100) = 90/181 /\ 90/181 < 1/2.
 Proof. unfold hamacher, rho, odds. rewrite sumn_const. simpl INR. split; [field|lra]. Qed.
+
+(** ** Nearest false statements on the flow of packets: one queue and one server, one step *)
+Definition alone : nat -> nat -> nat := fun _ _ => 0%nat.
+Definition only : nat -> nat -> (nat -> bool) -> nat := fun _ _ _ => 0%nat.
+Definition yes : nat -> nat -> bool := fun _ _ => true.
+Definition no : nat -> nat -> bool := fun _ _ => false.
+Definition at_first (packet : bool) : state := {| len := fun _ => 0%nat; full := fun _ => packet |}.
+Lemma only_ok : forall (j s : nat) (S : nat -> bool), (exists i, (i < 1)%nat /\ S i = true) ->
+  (only j s S < 1)%nat /\ S (only j s S) = true.
+Proof. intros j s S (i & Hi & Hs). unfold only. replace i with 0%nat in Hs by lia. auto. Qed.
+
+(** A packet accepted and not served. *)
+Theorem gap_0_false : ~ (forall n arr tgt pick srv st0 j W,
+  (acc_j n arr tgt pick srv st0 j W <= served n arr tgt pick srv st0 j W)%nat).
+Proof. intros F. specialize (F 1%nat yes alone only no (at_first false) 0%nat 1%nat). vm_compute in F. lia. Qed.
+(** It is in the buffer at the end. *)
+Theorem flow_without_buffers_false : ~ (forall n arr tgt pick srv st0 j W,
+  acc_j n arr tgt pick srv st0 j W = served n arr tgt pick srv st0 j W).
+Proof. intros F. specialize (F 1%nat yes alone only no (at_first false) 0%nat 1%nat). vm_compute in F. lia. Qed.
+(** Without the acceptances: free at the start of the step, and busy before service. *)
+Theorem free_steps_false : ~ (forall n arr tgt pick srv st0 j W,
+  (nsum W (fun s => b2n (negb (full (st n arr tgt pick srv st0 s) j))) + B n arr tgt pick srv st0 j W)%nat = W).
+Proof. intros F. specialize (F 1%nat yes alone only no (at_first false) 0%nat 1%nat). vm_compute in F. lia. Qed.
+(** A packet that was in the buffer at the start is served. *)
+Theorem total_less_false : ~ (forall n m arr tgt pick srv, (forall i s, (tgt i s < m)%nat) ->
+  (forall j s (S : nat -> bool), (exists i, (i < n)%nat /\ S i = true) ->
+    (pick j s S < n)%nat /\ S (pick j s S) = true) ->
+  forall st0 W, (Tot n arr tgt pick srv st0 W + nsum m (fun j => served n arr tgt pick srv st0 j W)
+    <= Tot n arr tgt pick srv st0 0 + nsum n (fun i => A arr i W) + (m - 1))%nat).
+Proof.
+  intros F. specialize (F 1%nat 1%nat no alone only yes ltac:(intros; apply Nat.lt_0_1) only_ok (at_first true) 1%nat).
+  vm_compute in F. lia.
+Qed.
+(** With delta once: a packet arrives and the server asked is full, the other one is not. *)
+Theorem delta_once_false : ~ (forall n m arr tgt pick srv,
+  (forall j s (S : nat -> bool), (exists i, (i < n)%nat /\ S i = true) ->
+    (pick j s S < n)%nat /\ S (pick j s S) = true) ->
+  forall st0 W lmax delta, (0 < n)%nat -> (0 < m)%nat -> (W <= M n arr tgt pick srv st0 0)%nat ->
+  (forall i, (i < n)%nat -> INR (A arr i W) <= (lmax + delta) * INR W) ->
+  (forall i, (i < n)%nat -> IZR (Reg n m arr tgt pick srv st0 i W) <= delta * INR W) ->
+  INR (M n arr tgt pick srv st0 W) - INR (M n arr tgt pick srv st0 0)
+   <= lmax * INR W - (INR W - INR (Bmin n m arr tgt pick srv st0 W)) + delta * INR W).
+Proof.
+  intros F. pose (x := {| len := fun _ => 1%nat; full := fun j => Nat.eqb j 0 |}).
+  specialize (F 1%nat 2%nat yes alone only no only_ok x 1%nat 0 1 ltac:(lia) ltac:(lia) (le_n 1)).
+  assert (EA : A yes 0 1 = 1%nat) by reflexivity.
+  assert (ER : Reg 1 2 yes alone only no x 0 1 = 1%Z) by reflexivity.
+  assert (E1 : M 1 yes alone only no x 1 = 2%nat) by reflexivity.
+  assert (E0 : M 1 yes alone only no x 0 = 1%nat) by reflexivity.
+  assert (EB : Bmin 1 2 yes alone only no x 1 = 0%nat) by reflexivity.
+  assert (HA : forall i, (i < 1)%nat -> INR (A yes i 1) <= (0 + 1) * INR 1)
+    by (intros [|i] Hi; [rewrite EA; simpl; lra|lia]).
+  assert (HR : forall i, (i < 1)%nat -> IZR (Reg 1 2 yes alone only no x i 1) <= 1 * INR 1)
+    by (intros [|i] Hi; [rewrite ER; simpl; lra|lia]).
+  specialize (F HA HR). rewrite E1, E0, EB in F. simpl in F. lra.
+Qed.

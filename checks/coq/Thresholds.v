@@ -98,6 +98,34 @@ Proof.
     + intros s Hs. rewrite (HL s) by lia. rewrite Rmult_comm, <- sumn_scal. apply sumn_ext. intros; ring.
 Qed.
 
+(** ** Item 2: without coins only the first rejection counts, and item 3, three local minima *)
+Theorem first_rejection : forall N lam mu alpha g Rj theta, model N lam mu alpha -> (theta <= N)%nat ->
+  (forall s, (s < theta)%nat -> alpha s = 1) -> alpha theta = 0 ->
+  mean N (law N lam mu alpha) (cost lam g Rj alpha)
+  = mean N (law N lam mu (threshold theta)) (cost lam g Rj (threshold theta)).
+Proof.
+  intros N lam mu alpha g Rj theta M Ht H1 H0.
+  assert (P : forall s, prodn s alpha = prodn s (threshold theta)).
+  { induction s; [reflexivity|]. cbn [prodn]. rewrite IHs, prodn_threshold. unfold threshold.
+    destruct (Nat.leb_spec s theta); [|ring]. destruct (Nat.ltb_spec s theta); [rewrite H1 by lia; ring|].
+    replace s with theta by lia. rewrite H0. ring. }
+  assert (W : forall s, weight lam mu alpha s = weight lam mu (threshold theta) s).
+  { intros s. rewrite (weight_product lam mu alpha), (weight_product lam mu (threshold theta)), P. reflexivity. }
+  rewrite (cost_of_state N lam mu alpha g Rj M), cost_of_state by (apply (threshold_model N lam mu alpha); auto).
+  apply sumn_ext. intros s _. unfold law. rewrite W, (sumn_ext (S N) _ _ (fun t _ => W t)). reflexivity.
+Qed.
+Theorem three_minima :
+  let mu := fun s => match s with O => 0 | 1%nat => 1/2 | 2%nat => 5/4 | 3%nat => 3/2 | 4%nat => 5/2 | 5%nat => 4 | _ => 5 end in
+  let c := fun t => mean 6 (law 6 2 mu (threshold t)) (cost 2 (1/2) (3/4) (threshold t)) in
+  (c 0%nat = 3/2 /\ c 1%nat = 8/5 /\ c 2%nat = 30/19 /\ c 3%nat = 510/299 /\ c 4%nat = 3382/2007
+   /\ c 5%nat = 3638/2263 /\ c 6%nat = 18574/11827)
+  /\ 3/2 < 8/5 /\ 30/19 < 8/5 /\ 30/19 < 510/299 /\ 3638/2263 < 3382/2007 < 510/299
+  /\ 18574/11827 < 3638/2263.
+Proof.
+  intros mu c. split; [|repeat split; lra].
+  repeat split; unfold c, mean, law, cost, threshold, mu; simpl; lra.
+Qed.
+
 (** Hence some threshold costs no more than the policy.  Proof: take the least of finitely many
     costs. *)
 Lemma least n (c : nat -> R) : exists t, (t <= n)%nat /\ forall u, (u <= n)%nat -> c t <= c u.
@@ -200,4 +228,44 @@ Proof.
     apply likelihood_ratio; auto; lia. }
   fold (up na). fold (up nb). replace (lo nb) with (1 - up nb) in K by lra. replace (lo na) with (1 - up na) in K by lra.
   lra.
+Qed.
+
+(** ** Nearest false statements: one server of rate 1, and jobs at rate 1 *)
+Lemma one_threshold t : (t <= 1)%nat -> model 1 1 (one 1) (threshold t).
+Proof. intros Ht. apply (threshold_model 1 1 (one 1) (threshold 1)); [apply one_model; lra|exact Ht]. Qed.
+
+(** The mixture without the total weights: admit half of the arrivals at 0. *)
+Definition half (s : nat) : R := match s with O => 1 / 2 | _ => 0 end.
+Theorem mixture_without_weights_false : ~ (forall N lam mu alpha g Rj, model N lam mu alpha ->
+  mean N (law N lam mu alpha) (cost lam g Rj alpha)
+  = sumn (S N) (fun t => share alpha t * mean N (law N lam mu (threshold t)) (cost lam g Rj (threshold t)))).
+Proof.
+  intros F. assert (M : model 1 1 (one 1) half).
+  { split; [lra|]. split; [reflexivity|]. split; [intros [|s] Hs; [lia|simpl; lra]|].
+    split; [intros [|s]; simpl; lra|reflexivity]. }
+  specialize (F 1%nat 1 (one 1) half 1 0 M). unfold mean, law, cost, threshold, share, half in F. simpl in F. lra.
+Qed.
+(** A job that is not rejected, but leaves at the rate of the next state. *)
+Theorem cost_of_next_state_false : ~ (forall N lam mu alpha g Rj, model N lam mu alpha ->
+  mean N (law N lam mu alpha) (cost lam g Rj alpha)
+  = mean N (law N lam mu alpha) (fun s => g * INR s + (lam - mu (S s)) * Rj)).
+Proof.
+  intros F. specialize (F 1%nat 1 (one 1) (threshold 1) 0 1 (one_threshold 1 (le_n 1))).
+  unfold mean, law, cost, threshold in F. simpl in F. lra.
+Qed.
+(** The numbers of jobs themselves do not all become more likely: reject all, or admit at 0. *)
+Theorem ratio_reversed_false : ~ (forall N lam mu alpha beta, model N lam mu alpha -> model N lam mu beta ->
+  (forall k, alpha k <= beta k) -> forall s s', (s <= s' <= N)%nat ->
+  law N lam mu alpha s * law N lam mu beta s' <= law N lam mu alpha s' * law N lam mu beta s).
+Proof.
+  intros F. specialize (F 1%nat 1 (one 1) _ _ (one_threshold 0 (le_0_n 1)) (one_threshold 1 (le_n 1))).
+  specialize (F ltac:(intros [|k]; unfold threshold; simpl; lra) 0%nat 1%nat ltac:(lia)).
+  unfold law, threshold in F. simpl in F. lra.
+Qed.
+Theorem every_number_false : ~ (forall N lam mu alpha beta, model N lam mu alpha -> model N lam mu beta ->
+  (forall k, alpha k <= beta k) -> forall k, (k <= N)%nat -> law N lam mu alpha k <= law N lam mu beta k).
+Proof.
+  intros F. specialize (F 1%nat 1 (one 1) _ _ (one_threshold 0 (le_0_n 1)) (one_threshold 1 (le_n 1))).
+  specialize (F ltac:(intros [|k]; unfold threshold; simpl; lra) 0%nat ltac:(lia)).
+  unfold law, threshold in F. simpl in F. lra.
 Qed.

@@ -155,7 +155,7 @@ THEOREMS = (
         statement="""forall mu es,
   fst (belief mu es) = (fst (belief mu es) + snd (belief mu es))
      * match last_use es with None => 1 | Some d => 1 - (1 - mu) ^ d end""",
-        covers="for one server and any record of its answers: the posterior chance that it is free",
+        covers="one server, any record of its answers: it is free with chance 1 - q^d at age d",
         anchors=_BELIEFS,
         refutations=(
             """Recharge.reset_by_acceptance_false : ~ (forall mu es, 0 < mu < 1 ->
@@ -176,7 +176,7 @@ THEOREMS = (
         proof="Recharge.per_arm_identity",
         statement="""forall (mu : nat -> R) (h : list nat) (j : nat), 0 < mu j < 1 ->
   Hind mu h j = INR (length h) - (Uarm mu h j - bdry mu h j) / (mu j / (1 - mu j))""",
-        covers="all of it: any sequence over any number of arms",
+        covers="the identity: any sequence over any number of arms",
         anchors=_SEQUENCES,
         refutations=(
             """Recharge.gap_false : ~ (forall (d : nat) (mu : R), 0 < mu < 1 ->
@@ -255,7 +255,7 @@ THEOREMS = (
         statement="""forall m mu T d, (0 < m)%nat -> rates m mu ->
   (forall w h, In (w, h) d -> 0 <= w /\\ arms m h /\\ length h = T) -> Law d (fun _ => 1) = 1 ->
   Law d (U mu) >= hamacher m mu * (INR T - Law d (regret m mu))""",
-        covers="the bound in the mean, for any finite law over sequences of T actions: any learner",
+        covers="the bound in the mean for every T: any finite law over sequences, so any learner",
         anchors=(
             Anchor(
                 "Law [(1/3, [0%nat]); (2/3, [1%nat; 0%nat])] (fun h => INR (length h)) = 5/3",
@@ -297,7 +297,7 @@ THEOREMS = (
   (forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat -> regret m mu (hist a T) <= eps * INR T) ->
   forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
     U mu (hist a T) >= (hamacher m mu - eps) * INR T""",
-        covers="the limit on a path with no regret",
+        covers="the limit on each path with no regret",
         anchors=(
             Anchor("hist (fun t => (2 * t)%nat) 3 = [4%nat; 2%nat; 0%nat]", "reflexivity"),
             *_NAMES[:1],
@@ -324,6 +324,10 @@ THEOREMS = (
                 "intros [H _]; specialize (H 1%nat ltac:(lia)); unfold avail in H; simpl in H; lra]",
             ),
         ),
+        refutations=(
+            """Recharge.greedy_optimal_false : ~ (forall m mu h h', rates m mu -> greedy m mu h ->
+  arms m h' -> length h' = length h -> U mu h' <= U mu h)""",
+        ),
         mutants=(
             Mutant(
                 _RECHARGE,
@@ -339,8 +343,13 @@ THEOREMS = (
         statement="""forall m mu p, (0 < m)%nat -> rates m mu ->
   (forall j, (j < m)%nat -> 0 <= p j) -> sumn m p = 1 ->
   sumn m (fun j => p j * (odds mu j / (odds mu j + p j))) <= hamacher m mu""",
-        covers="no memoryless router exceeds h",
+        covers="the sum over the arms is at most h, whatever the probabilities",
         anchors=_NAMES[:1],
+        refutations=(
+            """Memoryless.less_than_h_false : forall c, c < 1 -> ~ (forall m mu p, (0 < m)%nat ->
+  rates m mu -> (forall j, (j < m)%nat -> 0 <= p j) -> sumn m p = 1 ->
+  memo_value m mu p <= c * hamacher m mu)""",
+        ),
         mutants=(
             Mutant(
                 "Memoryless.v",
@@ -380,6 +389,14 @@ THEOREMS = (
   = hamacher m mu""",
         covers="the normalized odds attain h",
         anchors=_NAMES[:2],
+        mutants=(
+            Mutant(
+                "Memoryless.v",
+                "(j : nat) : R := odds mu j / rho m mu.",
+                "(j : nat) : R := odds mu j / (1 + rho m mu).",
+                "h for the sum of the weights",
+            ),
+        ),
     ),
     Theorem(
         claim="recharge.odds_best_memoryless",
@@ -387,7 +404,7 @@ THEOREMS = (
         statement="""forall mu p, 0 < mu < 1 -> 0 < p <= 1 ->
   infinite_sum (fun k : nat => (p * (1 - p) ^ k) * (1 - (1 - mu) ^ (S k)))
     ((mu / (1 - mu)) / (mu / (1 - mu) + p))""",
-        covers="the long-run pay of an arm used with probability p: its age is geometric",
+        covers="the mean pay of an arm that is used with probability p, as its age is geometric",
         mutants=(
             Mutant(
                 "Memoryless.v",
@@ -403,7 +420,7 @@ THEOREMS = (
         statement="""forall m mu T, (0 < m)%nat -> rates m mu ->
   hamacher m mu * INR T <= Ex m (norm_odds m mu) T (U mu)
     <= hamacher m mu * INR T + sumn m (fun j => norm_odds m mu j / mu j)""",
-        covers="the mean utility, for every T, over all sequences",
+        covers="the bounds on the mean utility for every T, over all sequences",
         anchors=(*_EXPECTATIONS, *_NAMES[:1]),
         refutations=(
             """Memoryless.normalized_odds_exact_false : ~ (forall m mu T, (0 < m)%nat -> rates m mu ->
@@ -424,8 +441,12 @@ THEOREMS = (
         statement="""forall m mu T j, (0 < m)%nat -> rates m mu -> (j < m)%nat ->
   hamacher m mu * INR T <= Ex m (norm_odds m mu) T (fun h => Hind mu h j)
     <= hamacher m mu * INR T + / mu j""",
-        covers="the mean hindsight value of each arm, for every T: its expected regret is bounded",
+        covers="the bounds on the mean value of each arm in hindsight, for every T",
         anchors=(*_EXPECTATIONS, *_NAMES[:1]),
+        refutations=(
+            """Memoryless.hindsight_exact_false : ~ (forall m mu T j, (0 < m)%nat -> rates m mu ->
+  (j < m)%nat -> Ex m (norm_odds m mu) T (fun h => Hind mu h j) = hamacher m mu * INR T)""",
+        ),
         mutants=(
             Mutant(
                 "Memoryless.v",
@@ -470,6 +491,10 @@ THEOREMS = (
         statement="""forall m mu, rates m mu ->
   exp (- sumn m (fun j => mu j / (1 - mu j))) <= prodn m (fun j => 1 - mu j)""",
         covers="the bound by the exponential",
+        refutations=(
+            """Optimum.half_odds_false : ~ (forall m mu, rates m mu ->
+  exp (- sumn m (fun j => mu j / (1 - mu j)) / 2) <= prodn m (fun j => 1 - mu j))""",
+        ),
         mutants=(
             Mutant(
                 _OPTIMUM,
@@ -487,7 +512,7 @@ THEOREMS = (
   /\\ (forall s', 0 < s' -> exp s' = 1 + s' + s' * s' -> s' = s)
   /\\ (forall r, 0 < r -> 1 - s / (1 + s) ^ 2 <= r / ((1 + r) * (1 - exp (- r))))
   /\\ s / ((1 + s) * (1 - exp (- s))) = 1 - s / (1 + s) ^ 2""",
-        covers="the minimum: its place, that it is the only root, and its value",
+        covers="the minimum: its place, which is the only positive root, and its value",
         mutants=(
             Mutant(
                 _RATIO,
@@ -528,7 +553,7 @@ THEOREMS = (
         statement="""forall m mu a b, (0 < m)%nat -> rates m mu -> arms m a -> arms m b ->
   length a = length b ->
   U mu a >= 7701634 / 10000000 * (U mu b - INR m) - hamacher m mu * regret m mu a""",
-        covers="a learner's sequence against any other of the same length, with 0.7701634",
+        covers="any sequence against any other of the same length, for every T, with 0.7701634",
         anchors=_LOWER,
         mutants=(
             Mutant(
@@ -548,7 +573,7 @@ THEOREMS = (
   (forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat -> regret m mu (hist a T) <= eps * INR T) ->
   forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
     U mu (hist a T) >= (1 - s / (1 + s) ^ 2) * U mu (hist b T) - eps * INR T""",
-        covers="the limit on a path with no regret, with the constant itself, against any schedule",
+        covers="the limit on each path with no regret, with c* itself, against any schedule",
         anchors=_NAMES[:1],
         mutants=(
             Mutant(
@@ -588,6 +613,10 @@ THEOREMS = (
   (/ (1 + rho m mu / INR m)) ^ m <= prodn m (fun j => 1 - mu j)""",
         covers="the product against that of m identical arms of the same total odds",
         anchors=_NAMES[1:2],
+        refutations=(
+            """Optimum.half_odds_mean_false : ~ (forall m mu, (0 < m)%nat -> rates m mu ->
+  (/ (1 + rho m mu / (2 * INR m))) ^ m <= prodn m (fun j => 1 - mu j))""",
+        ),
         mutants=(
             Mutant(
                 _OPTIMUM,
@@ -602,8 +631,12 @@ THEOREMS = (
         claim="recharge.competitive_ratio_m",
         proof="Optimum.ratio_two",
         statement="""forall r, 0 < r -> 8 / 9 * (1 - (/ (1 + r / 2)) ^ 2) <= r / (1 + r)""",
-        covers="the constant 8/9 of two arms",
+        covers="c_2 = 8/9: no less for any total odds, and equality at 2 (the fact about numbers)",
         anchors=(Anchor("8 / 9 * (1 - (/ (1 + 2 / 2)) ^ 2) = 2 / (1 + 2)", "lra"),),
+        refutations=(
+            """Optimum.nine_tenths_false :
+  ~ (forall r, 0 < r -> 9 / 10 * (1 - (/ (1 + r / 2)) ^ 2) <= r / (1 + r))""",
+        ),
         mutants=(
             Mutant(
                 _OPTIMUM,
@@ -616,14 +649,77 @@ THEOREMS = (
 )
 
 REACH = (
-    Reach("recharge.age_state", outside="to be read"),
-    Reach("recharge.per_arm_identity", outside="to be read"),
-    Reach("recharge.utility_identity", outside="to be read"),
-    Reach("recharge.hamacher_lower_bound", outside="to be read"),
-    Reach("recharge.greedy_no_regret", outside="to be read"),
-    Reach("recharge.odds_best_memoryless", outside="to be read"),
-    Reach("recharge.normalized_odds_tight", outside="to be read"),
-    Reach("recharge.opt_upper_bound", outside="to be read"),
-    Reach("recharge.competitive_ratio", outside="to be read"),
-    Reach("recharge.competitive_ratio_m", outside="to be read"),
+    Reach(
+        "recharge.age_state",
+        outside=(
+            "several servers at once: that their buffers are independent given the past; and "
+            "that an optimal policy is a deterministic schedule"
+        ),
+    ),
+    Reach(
+        "recharge.per_arm_identity",
+        outside=(
+            "that a pull d steps after the last one is rewarded with probability 1 - q^d "
+            "(recharge.age_state): it is the definition here"
+        ),
+    ),
+    Reach(
+        "recharge.utility_identity",
+        outside="the second form, divided by (1 + rho) T",
+    ),
+    Reach(
+        "recharge.hamacher_lower_bound",
+        outside=(
+            "the limits in expectation and with high probability: dividing the bounds for "
+            "each T by T (the limit on a path, so almost surely, is covered)"
+        ),
+        uncovered=(
+            "the limits in expectation and with high probability: divide the bounds for each "
+            "T by T and let T grow (one line, in the chapter)"
+        ),
+    ),
+    Reach(
+        "recharge.greedy_no_regret",
+        outside=(
+            "that it earns at least hT and is c*-competitive (two other claims), and that on "
+            "the rates 1/2, 1/10, 3/10 its long-run utility is below OPT"
+        ),
+    ),
+    Reach(
+        "recharge.odds_best_memoryless",
+        outside=(
+            "that the utility of a router is in the long run the sum of the pays of its arms; "
+            "and the last sentence, which joins other claims"
+        ),
+    ),
+    Reach(
+        "recharge.normalized_odds_tight",
+        outside=(
+            "the last sentence, which divides both bounds by T and subtracts them; and "
+            "recharge.age_state, which is the definition of u here"
+        ),
+    ),
+    Reach(
+        "recharge.opt_upper_bound",
+        outside="the step to OPT: divide by T and let T grow",
+        uncovered="the step to OPT: divide by T and let T grow",
+    ),
+    Reach(
+        "recharge.competitive_ratio",
+        outside=(
+            "the limit for a learner with no regret in expectation (that on each path with no "
+            "regret is covered), and OPT in place of every schedule"
+        ),
+        uncovered=(
+            "the limit in expectation: average over the learner's sequences, divide by T and "
+            "let T grow"
+        ),
+    ),
+    Reach(
+        "recharge.competitive_ratio_m",
+        outside=(
+            "that h is at least c_m OPT (one division), and equality for identical arms; c_1 "
+            "= 1; that c_m decreases; and the values from c_3 on"
+        ),
+    ),
 )

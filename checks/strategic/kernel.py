@@ -150,6 +150,10 @@ THEOREMS = (
   (served n {_SYSTEM} j W <= acc_j n {_SYSTEM} j W + 1)%nat""",
         covers="accepted and completed packets differ by one at most, on every path",
         anchors=_PERIODS,
+        refutations=(
+            f"""Strategic.gap_0_false : ~ (forall n arr tgt pick srv st0 j W,
+  (acc_j n {_SYSTEM} j W <= served n {_SYSTEM} j W)%nat)""",
+        ),
         mutants=(
             Mutant(
                 _FILE,
@@ -168,6 +172,18 @@ THEOREMS = (
   (b2n (full (st n {_SYSTEM} W) j) + served n {_SYSTEM} j W)%nat""",
         covers="the difference is the change of the buffer",
         anchors=_PERIODS,
+        refutations=(
+            f"""Strategic.flow_without_buffers_false : ~ (forall n arr tgt pick srv st0 j W,
+  acc_j n {_SYSTEM} j W = served n {_SYSTEM} j W)""",
+        ),
+        mutants=(
+            Mutant(
+                _FILE,
+                "b2n (post (st s) s j && srv j s)).",
+                "b2n (full (st s) j && srv j s)).",
+                "services of packets that are there at the start of the step",
+            ),
+        ),
         axioms="none",
     ),
     Theorem(
@@ -178,6 +194,10 @@ THEOREMS = (
   (W + acc_j n {_SYSTEM} j W)%nat""",
         covers="the number of steps in which the buffer is free just before acceptance",
         anchors=_PERIODS,
+        refutations=(
+            f"""Strategic.free_steps_false : ~ (forall n arr tgt pick srv st0 j W,
+  (nsum W (fun s => b2n (negb (full (st n {_SYSTEM} s) j))) + B n {_SYSTEM} j W)%nat = W)""",
+        ),
         mutants=(_BUSY,),
         axioms="none",
     ),
@@ -214,6 +234,14 @@ THEOREMS = (
       + Reg n m {_SYSTEM} i W)%Z""",
         covers="the inequality for a queue that is longest at the end",
         anchors=_PERIODS,
+        mutants=(
+            Mutant(
+                _FILE,
+                "forall W, 0 < n -> 0 < m -> W <= M 0 ->\n  exists i",
+                "forall W, 0 < n -> 0 < m -> W <= S (M 0) ->\n  exists i",
+                "one packet less",
+            ),
+        ),
         axioms="none",
     ),
     Theorem(
@@ -228,6 +256,15 @@ THEOREMS = (
    <= lmax * INR W - (INR W - INR (Bmin n m {_SYSTEM} W)) + 2 * delta * INR W""",
         covers="the inequality of the source, with few arrivals and little regret",
         anchors=_PERIODS,
+        refutations=(
+            f"""Strategic.delta_once_false : ~ (forall n m arr tgt pick srv,
+  {_RULE}
+  forall st0 W lmax delta, (0 < n)%nat -> (0 < m)%nat -> (W <= M n {_SYSTEM} 0)%nat ->
+  (forall i, (i < n)%nat -> INR (A arr i W) <= (lmax + delta) * INR W) ->
+  (forall i, (i < n)%nat -> IZR (Reg n m {_SYSTEM} i W) <= delta * INR W) ->
+  INR (M n {_SYSTEM} W) - INR (M n {_SYSTEM} 0)
+   <= lmax * INR W - (INR W - INR (Bmin n m {_SYSTEM} W)) + delta * INR W)""",
+        ),
         mutants=(
             Mutant(
                 _FILE,
@@ -268,6 +305,14 @@ THEOREMS = (
     <= Tot n {_SYSTEM} 0 + nsum n (fun i => A arr i W) + m)%nat""",
         covers="the bound with m packets more, on every path",
         anchors=_PERIODS,
+        refutations=(
+            f"""Strategic.total_less_false : ~ (forall n m arr tgt pick srv,
+  (forall i s, (tgt i s < m)%nat) ->
+  {_RULE}
+  forall st0 W,
+  (Tot n {_SYSTEM} W + nsum m (fun j => served n {_SYSTEM} j W)
+    <= Tot n {_SYSTEM} 0 + nsum n (fun i => A arr i W) + (m - 1))%nat)""",
+        ),
         mutants=(
             Mutant(
                 _FILE,
@@ -284,7 +329,7 @@ THEOREMS = (
         statement="""forall lam mu lmax b err W m dN dM, 0 <= mu ->
   dN <= lam * W - mu * b + m -> dM <= lmax * W - W + b + err ->
   dN + mu * dM <= - (mu * (1 - lmax) - lam) * W + m + mu * err""",
-        covers="that the busy steps b cancel with the weight mu (item 2)",
+        covers="the busy steps b cancel with the weight mu, in the sum of the two drift bounds (item 2)",
         refutations=(
             """Strategic.potential_larger_weight_false : forall v mu, 0 <= mu < v ->
   ~ (forall lam lmax b W m0 dN dM, 0 <= b <= W ->
@@ -306,6 +351,10 @@ THEOREMS = (
         statement="""forall n mu N M W, 0 <= n -> 0 < n + mu -> N <= n * M ->
   (n + mu) * W <= N + mu * M -> W <= M""",
         covers="a large potential means a long queue (item 1)",
+        refutations=(
+            """Strategic.region_false : ~ (forall n mu N M W, 0 <= n -> 0 < n + mu -> N <= n * M ->
+  n * W <= N + mu * M -> W <= M)""",
+        ),
         mutants=(
             Mutant(
                 _FILE,
@@ -321,6 +370,10 @@ THEOREMS = (
         statement="""forall D mu e m W, 0 < D -> 0 <= W -> mu * e <= D / 2 -> 2 * m / D < W ->
   - D * W + m + mu * (e * W) < 0""",
         covers="when the bound is negative (item 3)",
+        refutations=(
+            """Strategic.period_false : ~ (forall D mu e m W, 0 < D -> 0 <= W -> mu * e <= D / 2 ->
+  19 / 10 * m / D < W -> - D * W + m + mu * (e * W) < 0)""",
+        ),
         mutants=(
             Mutant(
                 _FILE,
@@ -337,9 +390,14 @@ THEOREMS = (
   mu = (1 - eps) * lam / (1 - lam) -> mu < INR m ->
   hamacher m (fun _ => mu / INR m) = mu / (1 + mu - mu / INR m)
   /\\ (hamacher m (fun _ => mu / INR m) < lam <-> mu / eps < INR m)""",
-        covers="item 1: the Hamacher sum, and exactly when it is below the arrival rate",
+        covers="item 1: the Hamacher sum, and that it is below lambda exactly for m > mu/epsilon",
         anchors=(
             Anchor("hamacher 2 (fun _ => 1/3) = 1/2", "unfold hamacher, rho, odds; simpl; lra"),
+        ),
+        refutations=(
+            """Strategic.nine_servers_false : ~ (forall lam eps mu m, 0 < lam < 1 -> 0 < eps < 1 ->
+  mu = (1 - eps) * lam / (1 - lam) -> mu < INR m ->
+  (hamacher m (fun _ => mu / INR m) < lam <-> mu / eps <= INR m))""",
         ),
         mutants=(
             Mutant(
@@ -354,7 +412,7 @@ THEOREMS = (
         claim="strategic.tightness",
         proof="Strategic.tightness_example",
         statement=f"hamacher 10 (fun _ => 9/100) = {real(Fraction(90, 181))} /\\ 90/181 < 1/2",
-        covers="ten servers of rate 9/100",
+        covers="ten servers of rate 9/100 clear 90/181 packets a step, less than 1/2",
         mutants=(
             Mutant(
                 _FILE,
@@ -367,9 +425,36 @@ THEOREMS = (
 )
 
 REACH = (
-    Reach("strategic.flow_identity", outside="to be read"),
-    Reach("strategic.longest_queue_drift", outside="to be read"),
-    Reach("strategic.total_drift", outside="to be read"),
-    Reach("strategic.potential_drift", outside="to be read"),
-    Reach("strategic.tightness", outside="to be read"),
+    Reach(
+        "strategic.flow_identity",
+        outside=(
+            "the mean: that the mean number of services given the past is the rate times that "
+            "of busy steps"
+        ),
+    ),
+    Reach(
+        "strategic.longest_queue_drift",
+        outside=(
+            "the table: how many paths there are, and on how many the inequality fails from "
+            "one packet below"
+        ),
+    ),
+    Reach(
+        "strategic.total_drift",
+        outside=(
+            "the means given the past: the equality with b and the mean of b', and both "
+            "bounds by busy steps"
+        ),
+    ),
+    Reach(
+        "strategic.potential_drift",
+        outside=(
+            "item 4; in item 2 both drift bounds in the mean, with the error (2 delta + 2 n "
+            "zeta) W; in item 1 that N is at most n M"
+        ),
+    ),
+    Reach(
+        "strategic.tightness",
+        outside="items 2 and 3, so that the mean queue grows; in the example the table",
+    ),
 )
