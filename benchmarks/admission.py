@@ -6,7 +6,6 @@ Before anything is timed, simlib and a loop in plain Python must walk the same p
 what is measured and how to read it. Exit status 0: the paths agree and every target is met; 1: not.
 """
 
-import argparse
 import itertools
 import math
 import sys
@@ -21,13 +20,20 @@ import numpy as np
 from benchmarks.exp3 import uniform
 from benchmarks.measure import (
     allocated,
-    child,
+    allocated_lines,
+    command,
     cpu_seconds,
+    interleaved,
     machine,
+    machine_lines,
+    refuse,
     report,
     say,
+    shown,
     spread,
     start_up,
+    start_up_lines,
+    uncompiled_child,
 )
 from simlib.admission import (
     AdmissionLearner,
@@ -242,20 +248,9 @@ def in_python(one: Setting, learner: AdmissionLearner, steps: int) -> Callable[[
 
 
 UNCOMPILED_PROGRAM = """
-import sys, time
-import numpy as np
-import simlib.compiled
-
-# Numba leaves the kernels as they are; rules ask it for the types of their functions.
-def as_it_stands(owner, kind, function, *rest, **options):
-    function.py_func = function
-    return function
-
-simlib.compiled.compile_function = as_it_stands
 from benchmarks.admission import setting
 from simlib.admission import ucrl_m
 steps, modules = map(int, sys.argv[1:])
-np.seterr(over="ignore")  # the generator's additions wrap around
 one = setting(1, steps)
 start = time.process_time()
 run = one.learn(ucrl_m(modules))
@@ -274,9 +269,7 @@ def uncompiled(one: Setting, modules: int, steps: int) -> tuple[float, bool]:
         Whether the counts are those of the compiled source.
     """
     root = str(Path(__file__).resolve().parents[1])
-    seconds, *found = child(
-        *(UNCOMPILED_PROGRAM, steps, modules), NUMBA_DISABLE_JIT="1", PYTHONPATH=root
-    )
+    seconds, *found = uncompiled_child(UNCOMPILED_PROGRAM, steps, modules, PYTHONPATH=root)
     run = one.learn(ucrl_m(modules), steps)
     return seconds, found == [
         *(*run.episodes.start.tolist(), *run.episodes.sweeps.tolist()),
@@ -347,18 +340,14 @@ def parts(one: Setting, repeats: int) -> list[dict[str, Any]]:
         **{learner.name: partial(one.learn, learner) for learner in learners},
     }
     found = {name: run() for name, run in runs.items()}  # loads what was compiled
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    for number in range(repeats):
-        say(f"{network.stations} stations: repetition {number + 1}/{repeats}")
-        for name, run in runs.items():
-            times[name].append(cpu_seconds(run) / steps * 1e9)
+    times = interleaved(runs, repeats, f"{network.stations} stations", dict.fromkeys(runs, steps))
     rows = []
     for name in runs:
         episodes = getattr(found[name], "episodes", None)
         sweeps = 0 if episodes is None else int(episodes.sweeps.sum())
         capped = 0 if episodes is None else int(episodes.capped.sum())
         count = 0 if episodes is None else episodes.count
-        row = {"policy": name, "nanoseconds": spread(times[name])}
+        row = {"policy": name, "nanoseconds": times[name]}
         rows.append({**row, "episodes": count, "sweeps": sweeps, "capped": capped})
     return rows
 
@@ -393,25 +382,18 @@ def sweeps(repeats: int) -> list[dict[str, Any]]:
                 *(generic_extended_value_iteration, rewards, dense, radius),
                 **{**wanted, "most_sweeps": most["generic"]},
             )
-        times: dict[str, list[float]] = {name: [] for name in loops}
-        done = {name: loop().sweeps for name, loop in loops.items()}
-        for number in range(repeats):
-            say(f"sweeps over {top + 1} states: repetition {number + 1}/{repeats}")
-            for name, loop in loops.items():
-                times[name].append(cpu_seconds(loop) / done[name] * 1e6)
-        rows.append({"limit": top, "microseconds": {n: spread(t) for n, t in times.items()}})
+        thousands = {name: loop().sweeps * 1000 for name, loop in loops.items()}
+        times = interleaved(loops, repeats, f"sweeps over {top + 1} states", thousands)
+        rows.append({"limit": top, "microseconds": times})
     return rows
 
 
 def horizons(one: Setting, repeats: int) -> list[dict[str, Any]]:
     """CPU time a step of UCRL-M for three horizons, interleaved."""
     lengths = (one.steps, 10 * one.steps, 100 * one.steps)
-    times: dict[int, list[float]] = {steps: [] for steps in lengths}
-    for number in range(repeats):
-        say(f"horizons: repetition {number + 1}/{repeats}")
-        for steps in lengths:
-            times[steps].append(cpu_seconds(partial(one.learn, ucrl_m(3), steps)) / steps * 1e9)
-    return [{"steps": steps, "nanoseconds": spread(times[steps])} for steps in lengths]
+    runs = {steps: partial(one.learn, ucrl_m(3), steps) for steps in lengths}
+    times = interleaved(runs, repeats, "horizons", {steps: steps for steps in lengths})
+    return [{"steps": steps, "nanoseconds": found} for steps, found in times.items()]
 
 
 MEMORY_PROGRAM = """
@@ -461,12 +443,8 @@ def missed(result: dict[str, Any]) -> list[str]:
 
 def table(result: dict[str, Any]) -> str:
     """The result as text."""
-
-    def shown(one, digits=0):
-        return "{median:.{d}f} [{min:.{d}f}, {max:.{d}f}]".format(**one, d=digits)
-
     loop = result["loop"]
-    lines = [f"{name:<9} {text}" for name, text in result["machine"].items()]
+    lines = machine_lines(result["machine"])
     lines += [
         "",
         f"UCRL-M, 3 modules, 3 stations, limit 10, {loop['steps']} steps: median [min, max]",
@@ -495,33 +473,21 @@ def table(result: dict[str, Any]) -> str:
     lines += [
         f"{row['steps']:>10} {shown(row['nanoseconds'], 1):>20}" for row in result["horizons"]
     ]
-    lines += ["", f"{'steps':>10} {'allocated by the run':>21}"]
-    lines += [f"{row['steps']:>10} {row['allocated']:>15} bytes" for row in result["memory"]]
-    start = result["start_up"]
-    lines += [
-        "",
-        "CPU seconds to the first result of a new process",
-        f"  nothing compiled yet {start['cold']:6.2f}",
-        f"  compiled before      {start['warm']:6.2f}",
-    ]
+    lines += ["", *allocated_lines(result["memory"]), "", *start_up_lines(result["start_up"])]
     return "\n".join(lines)
 
 
 def main() -> int:
     """Run the command; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=10_000_000, help="steps of the timed loop")
-    parser.add_argument("--repeats", type=int, default=7, help="interleaved repetitions")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write the result as JSON")
-    options = parser.parse_args()
-    if options.steps < 100_000 or options.repeats < 1:
-        parser.error("needed: --steps at least 100000, --repeats at least 1")
+    options = command(
+        *(__doc__.splitlines()[0], "steps", 10_000_000, 100_000, "steps of the timed loop"),
+        repeats=7,
+    )
 
     say("do the two loops walk the same path?")
     different = disagreements()
     if different:
-        print("nothing was timed; these differ from simlib's:", *different, sep="\n  ")
-        return 1
+        return refuse(different)
     few, many = setting(1, options.steps // 10), setting(8, options.steps // 10)
     result: dict[str, Any] = {
         "schema": 1,

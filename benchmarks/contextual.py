@@ -7,26 +7,28 @@ README.md says what is measured and how to read it. Exit status 0: the paths agr
 met; 1: not.
 """
 
-import argparse
 import math
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.measure import (
     allocated,
-    child,
-    cpu_seconds,
+    command,
+    interleaved,
     machine,
+    machine_lines,
+    refuse,
     report,
     say,
-    spread,
+    shown,
     start_up,
+    start_up_lines,
+    uncompiled_child,
 )
 from simlib.contextual import (
     Policy,
@@ -124,19 +126,8 @@ def roomy(instance):
 
 
 UNCOMPILED_PROGRAM = """
-import sys, time
-import numpy as np
-import simlib.compiled
-
-# Numba leaves the kernels as they are; policies ask it for the types of their functions.
-def as_it_stands(owner, kind, function, *rest, **options):
-    function.py_func = function
-    return function
-
-simlib.compiled.compile_function = as_it_stands
 from simlib.contextual import greedy, random_instance, simulate
 rounds = int(sys.argv[1])
-np.seterr(over="ignore")  # the generator's additions wrap around
 instance = random_instance(1)
 start = time.process_time()
 run = simulate(instance, greedy(), rounds, 1, checkpoints=range(1, rounds))
@@ -158,15 +149,10 @@ def disagreements(rounds: int = FEW_ROUNDS) -> list[str]:
 
 
 def timed(runs: dict[str, Callable], repeats: int, title: str) -> dict[str, dict[str, float]]:
-    """CPU seconds of each run, in interleaved repetitions."""
-    times: dict[str, list[float]] = {name: [] for name in runs}
+    """CPU seconds of each run, in interleaved repetitions after a first run of each."""
     for run in runs.values():
         run()
-    for number in range(repeats):
-        say(f"{title}: repetition {number + 1}/{repeats}")
-        for name, run in runs.items():
-            times[name].append(cpu_seconds(run))
-    return {name: spread(values) for name, values in times.items()}
+    return interleaved(runs, repeats, title)
 
 
 def horizons(rounds: int, repeats: int) -> dict[str, Any]:
@@ -196,7 +182,7 @@ def against_naive(repeats: int) -> dict[str, Any]:
     }
     found = timed(runs, repeats, "against NumPy")
     say("uncompiled")
-    seconds, *queues = child(UNCOMPILED_PROGRAM, FEWER_ROUNDS, NUMBA_DISABLE_JIT="1")
+    seconds, *queues = uncompiled_child(UNCOMPILED_PROGRAM, FEWER_ROUNDS)
     same = queues == in_simlib(random_instance(1), FEWER_ROUNDS, 1)
     return {
         "naive_over_simlib": found["naive"]["median"] / found["simlib"]["median"],
@@ -248,16 +234,14 @@ def missed(result: dict[str, Any]) -> list[str]:
 
 def table(result: dict[str, Any]) -> str:
     """The result as text."""
-
-    def shown(one):
-        return "{median:.4f} [{min:.4f}, {max:.4f}]".format(**one)
-
-    rounds, naive, start = result["rounds"], result["naive"], result["start_up"]
-    lines = [f"{name:<9} {text}" for name, text in result["machine"].items()]
+    rounds, naive = result["rounds"], result["naive"]
+    lines = machine_lines(result["machine"])
     lines += ["", f"5 servers, dimension 5, {rounds} rounds: CPU seconds, median [min, max]"]
-    lines += [f"  {name:<12} {shown(one)}" for name, one in result["policies"].items()]
+    lines += [f"  {name:<12} {shown(one, 4)}" for name, one in result["policies"].items()]
     lines += ["", f"CQB-Opt over the horizon (exponent {result['horizons']['exponent']:.2f})"]
-    lines += [f"  {name:<18} {shown(one)}" for name, one in result["horizons"]["seconds"].items()]
+    lines += [
+        f"  {name:<18} {shown(one, 4)}" for name, one in result["horizons"]["seconds"].items()
+    ]
     lines += [
         "",
         f"keeping nothing / simlib   {naive['naive_over_simlib']:.0f}   ({FEW_ROUNDS} rounds)",
@@ -269,30 +253,20 @@ def table(result: dict[str, Any]) -> str:
         f"{row['rounds']:>8} rounds allocate {row['allocated'] / row['rounds']:.0f} bytes a round"
         for row in result["memory"]
     ]
-    lines += [
-        "",
-        "CPU seconds to the first result of a new process",
-        f"  nothing compiled yet {start['cold']:6.2f}",
-        f"  compiled before      {start['warm']:6.2f}",
-    ]
+    lines += ["", *start_up_lines(result["start_up"])]
     return "\n".join(lines)
 
 
 def main() -> int:
     """Run the command; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=TARGET_ROUNDS, help="rounds of a run")
-    parser.add_argument("--repeats", type=int, default=5, help="interleaved repetitions")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write the result as JSON")
-    options = parser.parse_args()
-    if options.rounds < 2000 or options.repeats < 1:
-        parser.error("needed: --rounds at least 2000, --repeats at least 1")
+    options = command(
+        *(__doc__.splitlines()[0], "rounds", TARGET_ROUNDS, 2000, "rounds of a run"), repeats=5
+    )
 
     say("do the two loops walk the same path?")
     different = disagreements()
     if different:
-        print("nothing was timed; these differ from simlib's:", *different, sep="\n  ")
-        return 1
+        return refuse(different)
     instance = random_instance(1)
     runs = {one.name: partial(simulate, instance, one, options.rounds, 1) for one in policies()}
     result: dict[str, Any] = {

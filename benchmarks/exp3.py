@@ -6,7 +6,6 @@ Before anything is timed, the three loops must walk the same path to the last bi
 what is measured and how to read it. Exit status 0: the paths agree and every target is met; 1: not.
 """
 
-import argparse
 import ctypes
 import math
 import os
@@ -25,7 +24,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.measure import child, cpu_seconds, machine, report, say, spread, start_up
+from benchmarks.measure import (
+    child,
+    command,
+    cpu_seconds,
+    machine,
+    machine_lines,
+    refuse,
+    report,
+    say,
+    shown,
+    spread,
+    start_up,
+    uncompiled_child,
+)
 from simlib.learners import Learner, exp3
 from simlib.learners.guard import CHECK_EVERY
 from simlib.recharge import simulate
@@ -265,19 +277,9 @@ def in_python(setting: Setting) -> Callable[[], Walk]:
 
 
 UNCOMPILED_PROGRAM = """
-import sys, time
-import numpy as np
-from simlib.learners import exp3, interface
-
-# Numba leaves the kernels as they are; a learner asks it for the types of its functions.
-def as_it_stands(name, kind, function, built_in):
-    function.py_func = function
-    return function
-
-interface._compile = as_it_stands
+from simlib.learners import exp3
 from simlib.recharge import simulate
 steps, tuned_for, seed, *rates = map(float, sys.argv[1:])
-np.seterr(over="ignore")  # the generator's additions wrap around
 start = time.process_time()
 run = simulate(rates, exp3(int(tuned_for)), int(steps), int(seed))
 print(time.process_time() - start, *run.pulls.tolist(), *run.utility.tolist())
@@ -295,7 +297,7 @@ def uncompiled(setting: Setting, tuned_for: int) -> tuple[float, bool]:
         Whether pulls and utility are those of the compiled source.
     """
     arguments = (setting.steps, tuned_for, setting.seed, *setting.rates)
-    seconds, *found = child(UNCOMPILED_PROGRAM, *arguments, NUMBA_DISABLE_JIT="1")
+    seconds, *found = uncompiled_child(UNCOMPILED_PROGRAM, *arguments)
     walk = in_simlib(setting)()
     return seconds, found == [*walk.pulls.tolist(), *walk.utility_at[-1].tolist()]
 
@@ -441,11 +443,7 @@ def missed(result: dict[str, Any]) -> list[str]:
 
 def table(result: dict[str, Any]) -> str:
     """The result as text."""
-
-    def ratio(one, digits):
-        return "{median:.{d}f} [{min:.{d}f}, {max:.{d}f}]".format(**one, d=digits)
-
-    lines = [f"{name:<9} {text}" for name, text in result["machine"].items()]
+    lines = machine_lines(result["machine"])
     lines += [
         f"flags     {result['cflags']}",
         "",
@@ -467,9 +465,9 @@ def table(result: dict[str, Any]) -> str:
     ]
     for row in result["speed"]:
         lines.append(
-            f"{row['arms']:>4}   {ratio(row['simlib_over_c'], 3):<22} "
-            f"<={AT_MOST_C[row['arms']]:<5} {ratio(row['uncompiled_over_simlib'], 0):<20} "
-            f">={AT_LEAST_UNCOMPILED:<5.0f} {ratio(row['python_over_simlib'], 0)}"
+            f"{row['arms']:>4}   {shown(row['simlib_over_c'], 3):<22} "
+            f"<={AT_MOST_C[row['arms']]:<5} {shown(row['uncompiled_over_simlib']):<20} "
+            f">={AT_LEAST_UNCOMPILED:<5.0f} {shown(row['python_over_simlib'])}"
         )
     lines += ["", f"{'steps':>9} {'allocated by the run':>21} {'peak of the process':>20}"]
     for row in result["memory"]:
@@ -490,16 +488,14 @@ def table(result: dict[str, Any]) -> str:
 
 def main() -> int:
     """Run the command; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=3_000_000, help="steps of a timed run")
-    parser.add_argument("--repeats", type=int, default=11, help="interleaved repetitions")
-    parser.add_argument("--cflags", default=CFLAGS, help=f"compiler flags (default: {CFLAGS})")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write the result as JSON")
-    options = parser.parse_args()
-    if options.steps < 10_000 or options.repeats < 1:
-        parser.error("needed: --steps at least 10000, --repeats at least 1")
+    options = command(
+        *(__doc__.splitlines()[0], "steps", 3_000_000, 10_000, "steps of a timed run"),
+        repeats=11,
+        cflags=CFLAGS,
+    )
     if compiler() is None:
-        parser.error("there is no C compiler; install cc, or name one in the variable CC")
+        say("there is no C compiler; install cc, or name one in the variable CC")
+        return 2
 
     with tempfile.TemporaryDirectory() as folder:
         loaded = compile_c(Path(folder), options.cflags)
@@ -514,8 +510,7 @@ def main() -> int:
             found = disagreements(loaded, long, python=False)
             different += [f"{arms} arms, {options.steps} steps: {text}" for text in found]
         if different:
-            print("nothing was timed; these differ from simlib's:", *different, sep="\n  ")
-            return 1
+            return refuse(different)
         speeds = [speed(loaded, arms, options.steps, options.repeats) for arms in RATES]
 
     result = {

@@ -6,13 +6,11 @@ Before anything is timed, simlib and a loop in plain Python must walk the same p
 what is measured and how to read it. Exit status 0: the paths agree and every target is met; 1: not.
 """
 
-import argparse
 import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,13 +18,20 @@ import numpy as np
 from benchmarks.exp3 import act, uniform, update
 from benchmarks.measure import (
     allocated,
-    child,
+    allocated_lines,
+    command,
     cpu_seconds,
+    interleaved,
     machine,
+    machine_lines,
+    refuse,
     report,
     say,
+    shown,
     spread,
     start_up,
+    start_up_lines,
+    uncompiled_child,
 )
 from simlib.learners import Learner, exp3, exp3_ix, learner, uniform_router
 from simlib.strategic import fixed_priority, oldest_first, simulate_periods, simulate_system
@@ -148,20 +153,9 @@ def in_python(system: System, exploration: float, steps: int) -> Callable[[], Wa
 
 
 UNCOMPILED_PROGRAM = """
-import sys, time
-import numpy as np
-import simlib.compiled
-
-# Numba leaves the kernels as they are; learners and rules ask it for the types of their functions.
-def as_it_stands(owner, kind, function, *rest, **options):
-    function.py_func = function
-    return function
-
-simlib.compiled.compile_function = as_it_stands
 from simlib.learners import exp3
 from simlib.strategic import simulate_system
 steps, exploration, n, *rates = map(float, sys.argv[1:])
-np.seterr(over="ignore")  # the generator's additions wrap around
 start = time.process_time()
 run = simulate_system(rates[:int(n)], rates[int(n):], exp3(exploration=exploration), int(steps), 1)
 print(time.process_time() - start, *run.queues[-1], *run.sent[-1], *run.cleared[-1], *run.busy[-1])
@@ -179,11 +173,8 @@ def uncompiled(system: System, exploration: float, steps: int) -> tuple[float, b
         Whether the counts are those of the compiled source.
     """
     rates = (*system.arrival_rates, *system.service_rates)
-    seconds, *found = child(
-        UNCOMPILED_PROGRAM,
-        *(steps, exploration, len(system.arrival_rates), *rates),
-        NUMBA_DISABLE_JIT="1",
-    )
+    arguments = (steps, exploration, len(system.arrival_rates), *rates)
+    seconds, *found = uncompiled_child(UNCOMPILED_PROGRAM, *arguments)
     walk = in_simlib(system, exploration, steps)()
     return seconds, found == [*walk.queues, *walk.sent, *walk.cleared, *walk.busy]
 
@@ -263,27 +254,18 @@ def parts(system: System, repeats: int) -> list[dict[str, Any]]:
         found = run()
         sent = found.sent if steps[name] == system.steps else watched - found.empty
         decisions[name] = float(sent[-1].sum()) / steps[name]
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    for number in range(repeats):
-        say(f"{len(order)} queues, {m} servers: repetition {number + 1}/{repeats}")
-        for name, run in runs.items():
-            times[name].append(cpu_seconds(run) / steps[name] * 1e9)
+    times = interleaved(runs, repeats, f"{len(order)} queues, {m} servers", steps)
     return [
-        {"learner": name, "decisions": decisions[name], "nanoseconds": spread(times[name])}
-        for name in runs
+        {"learner": name, "decisions": decisions[name], "nanoseconds": times[name]} for name in runs
     ]
 
 
 def horizons(system: System, repeats: int) -> list[dict[str, Any]]:
     """CPU time a step of EXP3 for three horizons, the longest last, interleaved."""
     lengths = (system.steps // 10, system.steps, 10 * system.steps)
-    times: dict[int, list[float]] = {steps: [] for steps in lengths}
-    for number in range(repeats):
-        say(f"horizons: repetition {number + 1}/{repeats}")
-        for steps in lengths:
-            run = partial(system.run, exp3(exploration=0.01), steps)
-            times[steps].append(cpu_seconds(run) / steps * 1e9)
-    return [{"steps": steps, "nanoseconds": spread(times[steps])} for steps in lengths]
+    runs = {steps: partial(system.run, exp3(exploration=0.01), steps) for steps in lengths}
+    times = interleaved(runs, repeats, "horizons", {steps: steps for steps in lengths})
+    return [{"steps": steps, "nanoseconds": found} for steps, found in times.items()]
 
 
 MEMORY_PROGRAM = """
@@ -330,12 +312,8 @@ def missed(result: dict[str, Any]) -> list[str]:
 
 def table(result: dict[str, Any]) -> str:
     """The result as text."""
-
-    def shown(one, digits=0):
-        return "{median:.{d}f} [{min:.{d}f}, {max:.{d}f}]".format(**one, d=digits)
-
     loop = result["loop"]
-    lines = [f"{name:<9} {text}" for name, text in result["machine"].items()]
+    lines = machine_lines(result["machine"])
     lines += [
         "",
         f"4 queues, 8 servers, EXP3, {loop['steps']} steps: median [min, max]",
@@ -362,34 +340,22 @@ def table(result: dict[str, Any]) -> str:
             )
     lines += ["", f"{'steps':>10} {'ns a step':>20}"]
     lines += [f"{row['steps']:>10} {shown(row['nanoseconds']):>20}" for row in result["horizons"]]
-    lines += ["", f"{'steps':>10} {'allocated by the run':>21}"]
-    lines += [f"{row['steps']:>10} {row['allocated']:>15} bytes" for row in result["memory"]]
-    start = result["start_up"]
-    lines += [
-        "",
-        "CPU seconds to the first result of a new process",
-        f"  nothing compiled yet {start['cold']:6.2f}",
-        f"  compiled before      {start['warm']:6.2f}",
-    ]
+    lines += ["", *allocated_lines(result["memory"]), "", *start_up_lines(result["start_up"])]
     return "\n".join(lines)
 
 
 def main() -> int:
     """Run the command; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=1_000_000, help="steps of the small system")
-    parser.add_argument("--repeats", type=int, default=7, help="interleaved repetitions")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write the result as JSON")
-    options = parser.parse_args()
-    if options.steps < 10_000 or options.repeats < 1:
-        parser.error("needed: --steps at least 10000, --repeats at least 1")
+    options = command(
+        *(__doc__.splitlines()[0], "steps", 1_000_000, 10_000, "steps of the small system"),
+        repeats=7,
+    )
 
     few, many = small(options.steps), large(options.steps // 10)
     say("do the two loops walk the same path?")
     different = disagreements(few)
     if different:
-        print("nothing was timed; these differ from simlib's:", *different, sep="\n  ")
-        return 1
+        return refuse(different)
     result: dict[str, Any] = {
         "schema": 1,
         "machine": machine(),

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import exp3 as benchmark
+from benchmarks import measure
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,17 @@ def test_another_path_is_told_apart(loaded):
     # What one fused multiplication would do: the last bit of some number.
     nudged = replace(walk, strategy_at=walk.strategy_at * (1 + 2**-52))
     assert walk.differences(nudged) == ["strategy_at"]
+
+
+def test_runs_are_timed_in_turn(monkeypatch):
+    order = []
+    runs = {name: lambda name=name: order.append(name) for name in "ab"}
+    monkeypatch.setattr(measure, "cpu_seconds", lambda run: run() or float(len(order)))
+    assert measure.interleaved(runs, 3, "both")["b"] == {"median": 4, "min": 2, "max": 6}
+    assert order == ["a", "b"] * 3
+    order.clear()
+    found = measure.interleaved(runs, 3, "both", {"a": 2e9, "b": 1e9})
+    assert found["a"] == {"median": 1.5, "min": 0.5, "max": 2.5}
 
 
 def test_the_table_says_what_was_missed():
