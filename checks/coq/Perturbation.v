@@ -411,8 +411,8 @@ Qed.
 Theorem smaller_bound_false : ~ (forall N lam mu alpha, model N lam mu alpha ->
   let nu := law N lam mu alpha in
   forall c d, increments N lam mu alpha c (mean N nu c) d ->
-  (forall i j, (i <= j <= N)%nat -> c i <= c j) -> forall s, (1 <= s <= N)%nat ->
-  let p := upper_part N nu (fun _ => 1) s in
+  (forall i j, (i <= j <= N)%nat -> c i <= c j) ->
+  forall s, (1 <= s <= N)%nat -> let p := upper_part N nu (fun _ => 1) s in
   mu s * nu s * d s <= 99 / 100 * ((c N - c 0%nat) * p * (1 - p))).
 Proof.
   intros F. pose proof (one_model 1 ltac:(lra)) as M.
