@@ -31,6 +31,7 @@ from checks.finding import (
     one_of,
     proved,
     refuted,
+    settle,
     undecided,
 )
 from checks.judging import misprint, one_for_each, unfit
@@ -389,12 +390,8 @@ def against_queues(one_queue, runs, size: str, times: str) -> Finding:
         factor = float(times) if step == _MILLION else 1.0
         found.append(at_least(high, factor * loss * step, names[0], digits=0))
         most = f"{high.value:.0f} for n = 8, {low.value:.0f} for n = 1, T = {step}"
-        if high.high <= float(size) * low.low:
-            found.append(proved(most))
-        elif high.low > float(size) * low.high:
-            found.append(refuted(f"{most}: above {size} times"))
-        else:
-            found.append(undecided(most))
+        holds, fails = high.high <= float(size) * low.low, high.low > float(size) * low.high
+        found.append(settle(holds, fails, most, f"{most}: above {size} times"))
     return combine(found)
 
 

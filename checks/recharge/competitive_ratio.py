@@ -14,6 +14,7 @@ from checks.finding import (
     one_of,
     proved,
     refuted,
+    settle,
     truncated,
     undecided,
 )
@@ -339,19 +340,16 @@ def minimum_for_each_number_of_arms(**numbers: str) -> Finding:
     Above: the ratio at a point. Below: boxes on [1/8, 8]; outside, the ratio is at least 8/9 because
     1-(1+r/m)^-m is at most r and at most 1.
     """
-    found, values, half = [], {}, Fraction(1, 2 * 10**6)
+    found, half = [], Fraction(1, 2 * 10**6)
     for m in ARMS:
         below, above = _enclosed_minimum(m)
-        claimed = Fraction(numbers[f"c{m}"])
-        values[f"c{m}"] = shown = enclosure(below, above, 12)
-        if claimed - half <= below and above <= claimed + half:
-            found.append(proved(f"c_{m}"))
-        elif above < claimed - half or below > claimed + half:
-            found.append(refuted(f"c_{m} = {shown}, which does not round to {decimal(claimed, 6)}"))
-        else:
-            found.append(undecided(f"c_{m} = {shown} against {numbers[f'c{m}']}"))
-    whole = combine(found, f"{len(ARMS)} minima enclosed")
-    return Finding(whole.outcome, whole.witness, whole.margin, values)
+        claimed, shown = Fraction(numbers[f"c{m}"]), enclosure(below, above, 12)
+        holds = claimed - half <= below and above <= claimed + half
+        fails = above < claimed - half or below > claimed + half
+        told = f"c_{m} = {shown}"
+        wrong = f"{told}, which does not round to {decimal(claimed, 6)}"
+        found.append(settle(holds, fails, told, wrong, **{f"c{m}": shown}))
+    return combine(found, f"{len(ARMS)} minima enclosed")
 
 
 # ----------------------------------------------------------------------------------------------

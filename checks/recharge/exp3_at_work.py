@@ -13,6 +13,7 @@ from checks.finding import (
     one_of,
     proved,
     refuted,
+    settle,
     undecided,
 )
 from checks.judging import as_printed_decimal, first_unfit, one_for_each, unfit
@@ -531,10 +532,7 @@ def published_band(runs, share: str) -> Finding:
     for instance, inside in bands.items():
         shown = estimate(float(inside.mean()), float(inside.min()), float(inside.max()), 4)
         name = f"share of steps in the band, {instance}"
-        if inside.min() >= float(share):
-            found.append(proved(f"{name}: {shown.text}", **{name: shown}))
-        elif inside.max() < float(share):
-            found.append(refuted(f"{name}: {shown.text}, below {share}"))
-        else:
-            found.append(undecided(f"{name}: {shown.text}"))
+        all_in, none_in = inside.min() >= float(share), inside.max() < float(share)
+        told = f"{name}: {shown.text}"
+        found.append(settle(all_in, none_in, told, f"{told}, below {share}", **{name: shown}))
     return combine(found)

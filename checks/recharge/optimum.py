@@ -380,27 +380,26 @@ def certificates_and_cycles(**numbers: str) -> Finding:
     from simlib.recharge.formulas import INSTANCES, optimum_upper_bound
     from simlib.recharge.optimum import I7_CYCLE, cycle_value
 
-    found, values, states = [], {}, 0
+    found, states = [], 0
     for name, key in (OPTIMA | TRUNCATED).items():
         (certificate, result), claimed = _verified(name), numbers[key]
         gain, states = certificate.gain, states + result.states
-        values[f"OPT({name})"] = exact(gain)
         if not result.valid or certificate.rates != INSTANCES[name]:
             return refuted(f"the certificate of {name} fails: {result.detail}")
         digits = len(claimed) - 2
         same = (
             truncated(gain, digits) == claimed if name in TRUNCATED else gain == Fraction(claimed)
         )
-        found.append(decide(same, "", f"{name}: OPT = {exact(gain)}, not {claimed}"))
+        wrong = f"{name}: OPT = {exact(gain)}, not {claimed}"
+        found.append(decide(same, "", wrong, **{f"OPT({name})": exact(gain)}))
     low, high = cycle_value(INSTANCES["I7"], I7_CYCLE), optimum_upper_bound(INSTANCES["I7"])
-    values |= {"OPT(I7) at least": exact(low), "OPT(I7) at most": exact(high)}
+    kept = {"OPT(I7) at least": exact(low), "OPT(I7) at most": exact(high)}
     for truth, text in (
         (low >= Fraction(numbers["seven_low"]), f"the cycle of I7 earns {truncated(low, 8)}..."),
         (high <= Fraction(numbers["seven_high"]), f"the bound of I7 is {truncated(high, 8)}..."),
     ):
-        found.append(decide(truth, "", text))
-    whole = combine(found, f"11 certificates hold at each of {states} states; I7 is bracketed")
-    return Finding(whole.outcome, whole.witness, whole.margin, values)
+        found.append(decide(truth, "", text, **kept))
+    return combine(found, f"11 certificates hold at each of {states} states; I7 is bracketed")
 
 
 # ----------------------------------------------------------------------------------------------

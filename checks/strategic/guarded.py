@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import comb
 
 from checks.claim import Claim, Source
-from checks.finding import Finding, combine, decide, estimate, one_of, proved, refuted, undecided
+from checks.finding import Finding, combine, decide, estimate, one_of, refuted, settle, undecided
 from checks.judging import as_stated, unfit
 from checks.methods.statistical import most_runs
 from checks.strategic.evidence.hypotheses import GUARD_ERROR, GUARD_SYSTEMS, guarded_router
@@ -455,11 +455,6 @@ def measured_alarms(runs, servers: str) -> Finding:
         share = proportion(int(alarms.sum()), len(alarms), 5e-7 / len(systems))
         shown = estimate(share.value, share.low, share.high)
         name = f"share of periods with an alarm, servers {system}"
-        text = f"{name}: {shown.text}"
-        if share.high < 0.5:
-            found.append(proved(text, **{name: shown}))
-        elif share.low > 0.5:
-            found.append(refuted(text, **{name: shown}))
-        else:
-            found.append(undecided(text, **{name: shown}))
+        few, most = share.high < 0.5, share.low > 0.5
+        found.append(settle(few, most, f"{name}: {shown.text}", **{name: shown}))
     return combine(found)
