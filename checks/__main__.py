@@ -124,6 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("claims", nargs="*", metavar="TOPIC|CLAIM", help="all of them by default")
     sub.add_argument("--no-mutants", action="store_true", help="leave out the edits that must fail")
     sub.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="programs at a time")
+    sub.add_argument("--recheck", action="store_true", help="have coqchk check all a second time")
     sub.add_argument("--json", metavar="FILE", type=Path, help="write the results as JSON")
     sub.add_argument("--record", metavar="REASON", help="make the results those that cards show")
 
@@ -359,7 +360,11 @@ def _kernel(options: argparse.Namespace) -> int:
         return int(required)
     progress = _Progress()
     results = kernel.verify(
-        theorems, jobs=options.jobs, mutants=not options.no_mutants, announce=progress
+        theorems,
+        jobs=options.jobs,
+        mutants=not options.no_mutants,
+        recheck=options.recheck,
+        announce=progress,
     )
     progress("")
     _print_theorems(results, found)

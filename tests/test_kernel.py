@@ -208,6 +208,36 @@ def test_nothing_is_left_running_when_it_is_interrupted(book, monkeypatch):
 # Attacks --------------------------------------------------------------------------------------
 
 
+@with_coq
+def test_the_second_checker(book, tmp_path, monkeypatch):
+    assert all(result.accepted for result in book(TWICE, TEN, recheck=True))
+    folder = tmp_path / "work" / "book"
+    folder.mkdir(parents=True)
+    for text, complaint in (
+        ("Axiom open : False.", "it finds the axiom Book.Odd.open"),
+        ("Variable open : False.", "it finds the axiom Book.Odd.open"),
+        (
+            "Unset Guard Checking.\nFixpoint down (n : nat) : False := down n.",
+            "it does not say 'Constants/Inductives relying on unsafe (co)fixpoints: <none>'",
+        ),
+        (
+            "Unset Positivity Checking.\nInductive odd := make : (odd -> nat) -> odd.",
+            "it does not say 'Inductives whose positivity is assumed: <none>'",
+        ),
+        ("Lemma one : 1 = 1.\nProof. reflexivity. Qed.", ""),
+    ):
+        (folder / "Odd.v").write_text(text + "\n")
+        with coq.Programs(60) as programs:
+            assert programs.compile(folder.parent, "book/Odd.v")[0], text
+            assert programs.recheck(folder.parent, ["Book.Odd"]) == complaint
+            (folder / "Odd.vo").write_bytes(b"not a compiled file")
+            assert programs.recheck(folder.parent, ["Book.Odd"])
+    monkeypatch.setattr(coq.Programs, "recheck", lambda self, root, names: f"no {names[0]}")
+    twice, ten = book(TWICE, TEN, recheck=True)
+    assert "coqchk does not accept Sums.v: no Book.Sums" in twice.message
+    assert not ten.accepted
+
+
 def test_text_that_is_refused_before_anything_runs():
     refused = [
         "Theorem t : 1 = 2. Admitted.",

@@ -219,6 +219,27 @@ def profile_of(axioms: Iterable[str]) -> str:
     return "reals" if names else "none"
 
 
+_CHECKED = (
+    "Theory: Set is predicative",
+    "Constants/Inductives relying on type-in-type: <none>",
+    "Constants/Inductives relying on unsafe (co)fixpoints: <none>",
+    "Inductives whose positivity is assumed: <none>",
+)
+
+
+def refused_by_checker(summary: str) -> str:
+    """What the summary of ``coqchk -o`` has against a file; empty if nothing.
+
+    Its list of axioms is of all files that were read, so only those of the book's own count.
+    """
+    rows = {row.strip().removeprefix("* ") for row in summary.splitlines()}
+    missing = [row for row in _CHECKED if row not in rows]
+    if missing:
+        return f"it does not say {missing[0]!r}"
+    own = sorted(row for row in rows if row.startswith(("Book.", "Pins.")))
+    return f"it finds the axiom {own[0]}" if own else ""
+
+
 # Programs -------------------------------------------------------------------------------------
 
 
@@ -252,8 +273,8 @@ class Programs:
             for program in self.running:
                 _kill(program)
 
-    def run(self, folder: Path, *command: str) -> tuple[int, str, str]:
-        """Exit status, standard output and standard error; raises at the time limit."""
+    def run(self, folder: Path, *command: str, longer: float = 1) -> tuple[int, str, str]:
+        """Exit status, standard output and standard error; raises at so many time limits."""
         # Variables of Coq's own could bring in other files than those of the folder.
         kept = {name: text for name, text in os.environ.items() if not name.startswith("COQ")}
         with self.lock:
@@ -272,11 +293,12 @@ class Programs:
             )
             self.running.add(program)
         try:
-            output, errors = program.communicate(timeout=self.timeout)
+            output, errors = program.communicate(timeout=longer * self.timeout)
         except subprocess.TimeoutExpired:
             _kill(program)
             program.communicate()
-            raise Rejected(f"{command[-1]}: not done within {self.timeout:g} s") from None
+            limit = f"{longer * self.timeout:g} s"
+            raise Rejected(f"{command[-1]}: not done within {limit}") from None
         finally:
             with self.lock:
                 self.running.discard(program)
@@ -287,6 +309,20 @@ class Programs:
         options = ["-q", "-w", "none", "-Q", "book", "Book", "-Q", "pins", "Pins"]
         status, output, errors = self.run(root, "coqc", *options, file)
         return status == 0, output, errors
+
+    def recheck(self, root: Path, names: Iterable[str]) -> str:
+        """Why ``coqchk`` does not accept compiled files below ``root``; empty if it does.
+
+        The files that they use are taken as they are. It computes without Coq's machine for it, so
+        that some proofs take it ten times as long.
+        """
+        wanted = [word for name in names for word in ("-norec", name)]
+        folders = ["-Q", "book", "Book", "-Q", "pins", "Pins"]
+        status, output, errors = self.run(
+            root, "coqchk", "-silent", "-o", *folders, *wanted, longer=5
+        )
+        summary = output + errors  # in 8.16 all of it is on standard error
+        return refused_by_checker(summary) if status == 0 else shortened(summary)
 
 
 def _kill(program: subprocess.Popen) -> None:

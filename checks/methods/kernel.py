@@ -14,11 +14,13 @@ A proof is not believed because its file compiles. For each theorem, from source
 5. *refutations*, the negations of the nearest false statements, are pinned and read in the same way;
 6. *mutants*, edits of a statement or a definition, must make the same proofs fail, and fail in the
    proof: not in time, not in the syntax, and not because the edit itself makes no sense to Coq. A
-   mutant that fails shows that the proof depends on what was edited, not that the edit is false.
+   mutant that fails shows that the proof depends on what was edited, not that the edit is false;
+7. on demand, ``coqchk``, a second program, reads what was compiled, sources and wrappers, and checks
+   it again: it must find no axiom of the book's own and no switched-off check.
 
 A time limit that is reached is a failure. What stays outside: that the definitions say what the
-source means, and the trusted base, which is Coq's kernel with its library, the axioms listed, and
-this driver. Coq is optional: `version` says whether it is there.
+source means, and the trusted base, which is Coq's kernel and parser with the libraries as they are
+installed, the axioms listed, and this driver. Coq is optional: `version` says whether it is there.
 """
 
 from __future__ import annotations
@@ -327,8 +329,8 @@ class _Verification:
         self.tasks: dict[tuple, tuple[set[tuple], Callable[[], None]]] = {}
         self.files = iter(range(10**9))
 
-    def plan(self, mutants: bool) -> None:
-        """Lay out the tasks: sources, statements, axioms, mutants."""
+    def plan(self, mutants: bool, recheck: bool) -> None:
+        """Lay out the tasks: sources, statements, axioms, mutants, the second checker."""
         needs = self.book.needs
         for pin in self.pins:
             if pin.module not in needs:
@@ -353,6 +355,10 @@ class _Verification:
             after = {("statements", theorem.pinned[0].module) for theorem in users}
             work = lambda m=mutant, u=users: self._mutate(m, u)  # noqa: E731
             self.tasks["mutant", mutant.module, number] = after, work
+        for kind, module in [key for key in self.tasks if key[0] == "source"] if recheck else ():
+            stated = ("statements", module)
+            after = {stated if stated in self.tasks else (kind, module)}
+            self.tasks["recheck", module] = after, lambda m=module: self._recheck(m)
 
     def _parts(self, group: Sequence[Pinned]) -> list[list[Pinned]]:
         """Pinned theorems whose axioms one program reads.
@@ -520,6 +526,18 @@ class _Verification:
             wrong = "the pinned statement makes no sense to Coq"
         return f"fails for the wrong reason: {wrong}" if wrong else ""
 
+    def _recheck(self, module: str) -> None:
+        """Have ``coqchk`` check a compiled source and the statements that its theorems prove."""
+        stated = {place.file for pin, place in self.places.items() if pin.module == module}
+        names = [f"Book.{module}", *(f"Pins.{file}" for file in sorted(stated))]
+        try:
+            reason = "" if module in self.errors else self.programs.recheck(self.book.root, names)
+        except Rejected as limit:
+            reason = str(limit)
+        for pin in self.pins if reason else ():
+            if module in self.book.needs.get(pin.module, ()):
+                self.errors.setdefault(pin, f"coqchk does not accept {module}.v: {reason}")
+
     def _errors(self, root: Path, file: str) -> str:
         """The errors of a file, empty if it compiles; a time limit is an error without a place."""
         try:
@@ -565,6 +583,7 @@ def verify(
     jobs: int = 2,
     timeout: float = 120,
     mutants: bool = True,
+    recheck: bool = False,
     sources: Path = SOURCES,
     announce: Callable[[str], None] = lambda text: None,
 ) -> list[Result]:
@@ -580,6 +599,8 @@ def verify(
         Seconds for each program, above 0; one that needs longer fails.
     mutants : bool
         Whether the mutants are tried as well, which takes about as long as all the rest.
+    recheck : bool
+        Whether ``coqchk`` checks the compiled files as well, which takes a minute or two.
     sources : Path
         The folder of the ``.v`` files; only what the theorems depend on is compiled.
     announce : callable
@@ -605,7 +626,7 @@ def verify(
         raise ModuleNotFoundError("coqc is not installed, so Coq's kernel was not run")
     with tempfile.TemporaryDirectory(prefix="bounds-kernel-") as folder, Programs(timeout) as coq:
         work = _Verification(_copy(Path(sources), Path(folder) / "work", coq), coq, theorems)
-        work.plan(mutants)
+        work.plan(mutants, recheck)
         work.run(jobs, announce)
         return [work.result(theorem, mutants) for theorem in theorems]
 
