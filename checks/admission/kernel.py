@@ -58,16 +58,21 @@ _L = (
 )
 
 
-def _network_anchors() -> tuple[Anchor, ...]:
-    """The flow-equivalent rates G(s-1)/G(s) of three tiers, and one stationary weight."""
+def _exit_rates(*jobs: int) -> tuple[Anchor, ...]:
+    """The flow-equivalent rates G(s-1)/G(s) of three tiers."""
     v = by_index(_VISITS)
-    rates = [
+    return tuple(
         Anchor(
             f"G 3 {v} {_MU} {s - 1} = {real(_exit_rate(s))} * G 3 {v} {_MU} {s}",
             "unfold G, weight; simpl; unfold upd, zero; simpl; lra",
         )
-        for s in (1, 2, 3)
-    ]
+        for s in jobs
+    )
+
+
+def _network_anchors() -> tuple[Anchor, ...]:
+    """Three rates, one stationary weight, a sum over states and exit probabilities."""
+    v, rates = by_index(_VISITS), _exit_rates(1, 2, 3)
     weight = Fraction(1)
     for visits, service in zip(_VISITS, _SERVICE, strict=True):
         weight *= visits / service
@@ -221,8 +226,8 @@ THEOREMS = (
   {_SERVICES}
   forall s, Sum Nq (S s) (fun x => weight Nq v mu x * sumn Nq (fun i => mu i (x i) * exitp Nq L i))
     = G Nq v mu s""",
-        covers="item 3: under the law f/G the mean exit rate with s + 1 jobs is G(s)/G(s+1)",
-        anchors=_NETWORK,
+        covers="item 3: under f/G the mean exit rate with s + 1 jobs is G(s)/G(s+1); the example",
+        anchors=(*_NETWORK, *_exit_rates(4, 5, 6)),
         refutations=(
             f"""Norton.exit_rate_false : ~ (forall Nq {_TYPES},
   {_SERVICES}
@@ -235,6 +240,33 @@ THEOREMS = (
                 "S l => w i l * (v i / mu i (S l)) end.",
                 "S l => w i l * (a i / mu i (S l)) end.",
                 "where jobs enter for how often they visit",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="admission.norton_sum_policy",
+        proof="Norton.closed_balance",
+        statement=f"""forall Nq {_TYPES},
+  {_SERVICES}
+  forall x, sumn Nq (fun j => weight Nq v mu x * mu j (x j)) =
+    sumn Nq (fun j => if (x j =? 0)%nat then 0 else
+      sumn Nq (fun i => weight Nq v mu (Norton.up (dn x j) i) * mu i (S (dn x j i))
+        * (L i j + exitp Nq L i * a j)))""",
+        covers="item 3: in the closed network f is in balance at every state",
+        anchors=_NETWORK,
+        refutations=(
+            f"""Norton.nobody_enters_false : ~ (forall Nq {_TYPES},
+  {_SERVICES}
+  forall x, sumn Nq (fun j => weight Nq v mu x * mu j (x j)) =
+    sumn Nq (fun j => if (x j =? 0)%nat then 0 else
+      sumn Nq (fun i => weight Nq v mu (Norton.up (dn x j) i) * mu i (S (dn x j i)) * L i j)))""",
+        ),
+        mutants=(
+            Mutant(
+                _NORTON,
+                "mu i (S (dn x j i)) * (L i j + exitp i * a j))).",
+                "mu i (S (dn x j i)) * (L i j + a j))).",
+                "each job enters anew",
             ),
         ),
     ),
@@ -692,10 +724,8 @@ THEOREMS = (
 REACH = (
     Reach(
         "admission.norton_sum_policy",
-        outside=(
-            "that there is one stationary law; that the closed network has the law f/G (item "
-            "3); stations with v_i = 0; item 4; mu(4) to mu(6) of the example"
-        ),
+        outside="that there is one stationary law, of the network and of the closed one; stations "
+        "with v_i = 0; item 4",
     ),
     Reach(
         "admission.mixing_w",
@@ -711,10 +741,7 @@ REACH = (
     ),
     Reach(
         "admission.threshold_gain",
-        outside=(
-            "item 2, policies without coins; items 3 and 4, the costs and the decisions of "
-            "the example"
-        ),
+        outside="item 4, the only policy that is optimal in every state of the example",
     ),
     Reach(
         "admission.dominance",

@@ -163,6 +163,8 @@ _ORDERED = """forall (J : Type) (gtb : J -> J -> bool) (p : J -> R),
   (forall a, o = Some a -> ~ In a (A ++ x :: B)) -> fresh J gtb p es lp lm ->"""
 _PSI = "psi J (run J gtb p es lp) (run J gtb p es lm)"
 
+_TWO_RATES = "fun x : nat => match x with 0%nat => 3/4 | _ => 1/2 end"
+
 _RATED = """forall r : nat -> R, (forall p, 0 <= r p <= 1) ->
   (forall p q, (p <= q)%nat -> r q <= r p) ->
   forall avail : nat -> nat -> bool, (forall t p, avail t p = true -> avail (S t) p = true) ->"""
@@ -215,6 +217,74 @@ THEOREMS = (
                 "| c2p : forall A x B y C, x >> y ->",
                 "| c2p : forall A x B y C, y >> x ->",
                 "the private job of the first queue is the worse one",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="contextual.coupling_automaton",
+        proof="Coupling.switching_round",
+        statement="""forall (J : Type) (gtb : J -> J -> bool) (p : J -> R),
+  (forall x y, gtb x y = true -> p y <= p x) ->
+  forall A x B u r, sorted J gtb (A ++ x :: B) -> r <= p x ->
+  exists c, In_cls J gtb c (learner J u r A x B) (serve J p u (A ++ x :: B)) /\\
+  match ldep u r, dep J p u (A ++ x :: B) with
+  | false, false => c = S0
+  | true, true => c = S0 \\/ c = S2p
+  | false, true => c = S1p
+  | true, false => False
+  end""",
+        covers="item 1, round t: it leads to the listed classes only, and is never (1, 0)",
+        anchors=(*_AUTOMATON[1:], _LEARNER),
+        mutants=(
+            Mutant(
+                _COUPLING,
+                "| true, true => c = S0 \\/ c = S2p\n  | false, true",
+                "| true, true => c = S0\n  | false, true",
+                "the same jobs after (1, 1)",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="contextual.coupling_automaton",
+        proof="Coupling.every_step",
+        statement=f"""let p := {_TWO_RATES} in
+  forall c dp dm c', table c dp dm c' -> exists lp lm u,
+  In_cls nat Nat.ltb c lp lm /\\ sorted nat Nat.ltb lp /\\ sorted nat Nat.ltb lm
+  /\\ dep nat p u lp = dp /\\ dep nat p u lm = dm
+  /\\ In_cls nat Nat.ltb c' (serve nat p u lp) (serve nat p u lm)""",
+        covers="item 1 from S0 to S2-: each step of the table occurs",
+        anchors=_AUTOMATON,
+        mutants=(
+            Mutant(
+                _COUPLING,
+                "table c dp dm c' -> exists lp lm u,",
+                "table c dm dp c' -> exists lp lm u,",
+                "the departures exchanged",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="contextual.coupling_automaton",
+        proof="Coupling.every_switch",
+        statement=f"""let p := {_TWO_RATES} in
+  forall dp dm c,
+  match dp, dm with
+  | false, false => c = S0
+  | true, true => c = S0 \\/ c = S2p
+  | false, true => c = S1p
+  | true, false => False
+  end -> exists A x B u r,
+  sorted nat Nat.ltb (A ++ x :: B) /\\ r <= p x
+  /\\ ldep u r = dp /\\ dep nat p u (A ++ x :: B) = dm
+  /\\ In_cls nat Nat.ltb c (learner nat u r A x B) (serve nat p u (A ++ x :: B))""",
+        covers="item 1, round t: each step occurs",
+        anchors=(*_AUTOMATON[1:], _LEARNER),
+        mutants=(
+            Mutant(
+                _COUPLING,
+                "| false, true => c = S1p\n  | true, false => False",
+                "| false, true => c = S1m\n  | true, false => False",
+                "one more job in the other queue",
             ),
         ),
     ),
@@ -319,8 +389,8 @@ THEOREMS = (
     Theorem(
         claim="contextual.coupling_automaton",
         proof="Coupling.every_value",
-        statement="""let l := [0; 1]%nat in
-  let p := fun x : nat => match x with 0%nat => 3/4 | _ => 1/2 end in
+        statement=f"""let l := [0; 1]%nat in
+  let p := {_TWO_RATES} in
   exists u00 u11 u01 r : R,
   let psi_of := fun u es => psi nat (run nat Nat.ltb p es (learner nat u r [0%nat] 1%nat []))
                                     (run nat Nat.ltb p es (serve nat p u l)) in
@@ -338,6 +408,22 @@ THEOREMS = (
                 "/\\ psi_of u01 [] = 1%Z /\\",
                 "/\\ psi_of u01 [] = (-1)%Z /\\",
                 "the other sign",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="contextual.coupling_automaton",
+        proof="Coupling.reached_classes",
+        statement=f"""{_ORDERED}
+  exists c, c <> S2m /\\ In_cls J gtb c (run J gtb p es lp) (run J gtb p es lm)""",
+        covers="item 2: each pair that is reached is in a class other than S2-",
+        anchors=(*_AUTOMATON, _LEARNER),
+        mutants=(
+            Mutant(
+                _COUPLING,
+                "exists c, c <> S2m /\\ In_cls c (run es lp) (run es lm).",
+                "exists c, c <> S2p /\\ In_cls c (run es lp) (run es lm).",
+                "S2+ for S2-",
             ),
         ),
     ),
@@ -692,10 +778,8 @@ THEOREMS = (
 REACH = (
     Reach(
         "contextual.coupling_automaton",
-        outside=(
-            "round t in item 1, and that each step and value occurs (psi = -1 does); S2- and "
-            "the 12 steps; ties that differ between the queues; items 4 and 5"
-        ),
+        outside="an empty start; that reached pairs take all 12 steps; ties that differ between "
+        "the queues (item 3); items 4 and 5",
         uncovered="that coupled queues have the laws of the two policy-switching queues",
     ),
     Reach(
@@ -705,10 +789,8 @@ REACH = (
     ),
     Reach(
         "contextual.greedy_is_optimal",
-        outside=(
-            "the coupling of ordered paths, and averaging over random arrivals, in item 2; "
-            "items 3 and 4"
-        ),
+        outside="in item 2 averaging over random arrivals and over coins with infinitely many "
+        "outcomes, and the coupling of ordered paths; items 3 and 4",
         uncovered=(
             "averaging over random arrivals, and over coins with infinitely many outcomes; "
             "and the coupling of ordered paths (Strassen's theorem)"

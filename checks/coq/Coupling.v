@@ -268,6 +268,36 @@ Definition learner (u r : R) (A : list J) (x : J) (B : list J) : list J :=
   if Rle_dec u r then A ++ B else A ++ x :: B.
 Definition ldep (u r : R) : bool := if Rle_dec u r then true else false.
 
+(** Where the switching round leads. *)
+Definition switch_table (dp dm : bool) (c : cls) : Prop :=
+  match dp, dm with
+  | false, false => c = S0
+  | true, true => c = S0 \/ c = S2p
+  | false, true => c = S1p
+  | true, false => False
+  end.
+Lemma learner_sorted : forall A x B u r, sorted (A ++ x :: B) -> sorted (learner u r A x B).
+Proof.
+  intros A x B u r Sl. unfold learner. destruct (Rle_dec u r); [|exact Sl].
+  unfold sorted in *. induction A as [|a A IH]; simpl in *; [inversion Sl; auto|].
+  inversion Sl as [|? ? H1 H2]; subst. constructor; auto.
+  rewrite Forall_forall in *. intros y Hy. apply H2. apply in_app_iff in Hy. apply in_app_iff; simpl; intuition.
+Qed.
+Theorem switching_round : forall A x B u r, sorted (A ++ x :: B) -> r <= p x ->
+  exists c, In_cls c (learner u r A x B) (serve u (A ++ x :: B)) /\
+  switch_table (ldep u r) (dep u (A ++ x :: B)) c.
+Proof.
+  intros A x B u r Sl Hr. unfold switch_table, learner, ldep. destruct (Rle_dec u r) as [Hu|Hu].
+  - destruct A as [|a A]; simpl in *.
+    + destruct (Rle_dec u (p x)); [|lra]. exists S0. split; [constructor|auto].
+    + assert (a >> x).
+      { inversion Sl as [|? ? H1 H2]; subst. rewrite Forall_forall in H2. apply H2, in_app_iff; simpl; auto. }
+      assert (p x <= p a) by (apply mono; auto). destruct (Rle_dec u (p a)); [|lra].
+      exists S2p. split; [apply (c2p [] a A x B); auto|auto].
+  - destruct (A ++ x :: B) as [|c l] eqn:E; [destruct A; discriminate|]. simpl.
+    destruct (Rle_dec u (p c)); [exists S1p; split; [apply (c1p [] c l)|auto]|exists S0; split; [constructor|auto]].
+Qed.
+
 (** Both serve or both fail: psi is -1 or 0 for ever.  Proof: the classes S0, S2p, S1m are closed.
     *)
 Theorem coupling_agree : forall A x B u r o es,
@@ -279,21 +309,9 @@ Theorem coupling_agree : forall A x B u r o es,
   (psi (run es lp) (run es lm) = -1 \/ psi (run es lp) (run es lm) = 0)%Z.
 Proof.
   intros A x B u r o es Sl Hr lp lm Ho F E.
-  assert (HS : sorted (learner u r A x B) /\ exists c, agree_side c /\ In_cls c (learner u r A x B) (serve u (A ++ x :: B))).
-  { unfold learner, ldep in *. destruct (Rle_dec u r) as [Hu|Hu].
-    - split.
-      + clear -Sl. unfold sorted in *. induction A as [|a A IH]; simpl in *; [inversion Sl; auto|].
-        inversion Sl as [|? ? H1 H2]; subst. constructor; auto.
-        rewrite Forall_forall in *. intros y Hy. apply H2. apply in_app_iff in Hy. apply in_app_iff; simpl; intuition.
-      + destruct A as [|a A]; simpl in *.
-        * destruct (Rle_dec u (p x)); [|discriminate]. exists S0. split; [left; auto|constructor].
-        * destruct (Rle_dec u (p a)); [|discriminate]. exists S2p. split; [right; left; auto|].
-          apply (c2p [] a A x B). inversion Sl as [|? ? H1 H2]; subst. rewrite Forall_forall in H2.
-          apply H2, in_app_iff; simpl; auto.
-    - split; [auto|]. exists S0. split; [left; auto|].
-      destruct (A ++ x :: B) as [|c l]; simpl in *; [constructor|].
-      destruct (Rle_dec u (p c)); [discriminate|constructor]. }
-  destruct HS as (Slp & c & Hc & H).
+  destruct (switching_round A x B u r Sl Hr) as (c & H & Hc). pose proof (learner_sorted A x B u r Sl) as Slp.
+  assert (agree_side c).
+  { unfold agree_side. unfold switch_table in Hc. rewrite <- E in Hc. destruct (ldep u r); [destruct Hc|]; auto. }
   assert (Slm : sorted (serve u (A ++ x :: B))) by (apply serve_sorted; auto).
   assert (Inl : forall a, In a (learner u r A x B) -> In a (A ++ x :: B)).
   { unfold learner. intros a. destruct (Rle_dec u r); auto. rewrite !in_app_iff; simpl; intuition. }
@@ -341,6 +359,29 @@ Proof.
   - unfold lm, arrive. destruct o as [a|]; auto. apply insert_sorted; auto.
     intros Hi. apply (Ho a eq_refl). eapply serve_In; eauto.
   - rewrite (psi_class c'); auto. destruct Hc' as [ -> | -> ]; auto.
+Qed.
+
+(** S2m is never reached: no other class leads to it. *)
+Theorem reached_classes : forall A x B u r o es, sorted (A ++ x :: B) -> r <= p x ->
+  let lp := arrive o (learner u r A x B) in
+  let lm := arrive o (serve u (A ++ x :: B)) in
+  (forall a, o = Some a -> ~ In a (A ++ x :: B)) -> fresh es lp lm ->
+  exists c, c <> S2m /\ In_cls c (run es lp) (run es lm).
+Proof.
+  intros A x B u r o es Sl Hr lp lm Ho F.
+  destruct (switching_round A x B u r Sl Hr) as (c & H & Hc). pose proof (learner_sorted A x B u r Sl) as Slp.
+  assert (Slm : sorted (serve u (A ++ x :: B))) by (apply serve_sorted; auto).
+  assert (Inl : forall a, In a (learner u r A x B) -> In a (A ++ x :: B)).
+  { unfold learner. intros a. destruct (Rle_dec u r); auto. rewrite !in_app_iff; simpl; intuition. }
+  apply (run_class (fun c => c <> S2m)) with (c := c); auto.
+  - intros c0 dp dm c' T N. destruct c0, dp, dm; simpl in T; try contradiction; try congruence;
+      destruct T; congruence.
+  - unfold lp, lm. apply arrive_class; auto.
+  - unfold switch_table in Hc. destruct (ldep u r), (dep u (A ++ x :: B)); try contradiction; try (intros ->; discriminate);
+      destruct Hc; subst; discriminate.
+  - unfold lp, arrive. destruct o as [a|]; auto. apply insert_sorted; auto. intros Hi. apply (Ho a eq_refl); auto.
+  - unfold lm, arrive. destruct o as [a|]; auto. apply insert_sorted; auto.
+    intros Hi. apply (Ho a eq_refl). eapply serve_In; eauto.
 Qed.
 
 (** The learner cannot serve alone: r <= p x <= p of the first job. *)
@@ -401,4 +442,55 @@ Proof.
   destruct (Rle_dec (1/4) (1/2)); [|lra]. destruct (Rle_dec (1/4) 1); [|lra].
   split; [auto|]. split; [auto|]. simpl.
   unfold serve; simpl. destruct (Rle_dec (3/4) 1); [|lra]. destruct (Rle_dec (3/4) (1/2)); [lra|]. reflexivity.
+Qed.
+
+(** Every step of the table is taken, and so is every step of the switching round. *)
+Ltac decide_uniforms := unfold serve, dep, ldep, learner, p3; simpl; repeat (match goal with
+  |- context [Rle_dec ?a ?b] => destruct (Rle_dec a b); try (exfalso; lra); simpl end).
+Ltac ordered := unfold sorted; repeat (constructor; try reflexivity).
+Theorem every_step : forall c dp dm c', table c dp dm c' -> exists lp lm u,
+  In_cls nat gt2 c lp lm /\ sorted nat gt2 lp /\ sorted nat gt2 lm
+  /\ dep nat p3 u lp = dp /\ dep nat p3 u lm = dm
+  /\ In_cls nat gt2 c' (serve nat p3 u lp) (serve nat p3 u lm).
+Proof.
+  assert (X : forall c dp dm c' lp lm u, In_cls nat gt2 c lp lm -> sorted nat gt2 lp -> sorted nat gt2 lm ->
+    dep nat p3 u lp = dp /\ dep nat p3 u lm = dm /\ In_cls nat gt2 c' (serve nat p3 u lp) (serve nat p3 u lm) ->
+    exists lp lm u, In_cls nat gt2 c lp lm /\ sorted nat gt2 lp /\ sorted nat gt2 lm
+    /\ dep nat p3 u lp = dp /\ dep nat p3 u lm = dm
+    /\ In_cls nat gt2 c' (serve nat p3 u lp) (serve nat p3 u lm)) by (intros; do 3 eexists; eauto).
+  pose proof (c1p nat gt2 []) as P. pose proof (c1m nat gt2 []) as M.
+  pose proof (fun x y => c2p nat gt2 [] x [] y []) as P2. pose proof (fun x y => c2m nat gt2 [] x [] y []) as M2.
+  pose proof (c2p nat gt2 [0%nat] 1%nat [] 2%nat [] eq_refl) as PP.
+  pose proof (c2m nat gt2 [0%nat] 2%nat [] 1%nat [] eq_refl) as MM. simpl in *.
+  intros [| | | |] [|] [|] c' T; simpl in T; try contradiction; try (destruct T as [T|T]); subst c'.
+  - apply (X _ _ _ _ [0%nat] [0%nat] (1/4)); [constructor|ordered|ordered|]. decide_uniforms. repeat split; constructor.
+  - apply (X _ _ _ _ [0%nat] [0%nat] (7/8)); [constructor|ordered|ordered|]. decide_uniforms. repeat split; constructor.
+  - apply (X _ _ _ _ [0; 1]%nat [1]%nat (1/4)); [apply (P 0%nat)|ordered|ordered|]. decide_uniforms. repeat split; apply P.
+  - apply (X _ _ _ _ [0]%nat [] (1/4)); [apply P|ordered|ordered|]. decide_uniforms. repeat split; constructor.
+  - apply (X _ _ _ _ [0]%nat [] (7/8)); [apply P|ordered|ordered|]. decide_uniforms. repeat split; apply P.
+  - apply (X _ _ _ _ [1]%nat [0; 1]%nat (1/4)); [apply (M 0%nat)|ordered|ordered|]. decide_uniforms. repeat split; apply M.
+  - apply (X _ _ _ _ [] [0]%nat (1/4)); [apply M|ordered|ordered|]. decide_uniforms. repeat split; constructor.
+  - apply (X _ _ _ _ [] [0]%nat (7/8)); [apply M|ordered|ordered|]. decide_uniforms. repeat split; apply M.
+  - apply (X _ _ _ _ [0]%nat [1]%nat (1/4)); [apply P2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; constructor.
+  - apply (X _ _ _ _ [0; 1]%nat [0; 2]%nat (1/4)); [exact PP|ordered|ordered|]. decide_uniforms. repeat split; apply P2; reflexivity.
+  - apply (X _ _ _ _ [0]%nat [1]%nat (5/8)); [apply P2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; apply M.
+  - apply (X _ _ _ _ [0]%nat [1]%nat (7/8)); [apply P2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; apply P2; reflexivity.
+  - apply (X _ _ _ _ [1]%nat [0]%nat (1/4)); [apply M2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; constructor.
+  - apply (X _ _ _ _ [0; 2]%nat [0; 1]%nat (1/4)); [exact MM|ordered|ordered|]. decide_uniforms. repeat split; apply M2; reflexivity.
+  - apply (X _ _ _ _ [1]%nat [0]%nat (5/8)); [apply M2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; apply P.
+  - apply (X _ _ _ _ [1]%nat [0]%nat (7/8)); [apply M2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; apply M2; reflexivity.
+Qed.
+Theorem every_switch : forall dp dm c, switch_table dp dm c -> exists A x B u r,
+  sorted nat gt2 (A ++ x :: B) /\ r <= p3 x /\ ldep u r = dp /\ dep nat p3 u (A ++ x :: B) = dm
+  /\ In_cls nat gt2 c (learner nat u r A x B) (serve nat p3 u (A ++ x :: B)).
+Proof.
+  intros [|] [|] c T; simpl in T; try contradiction; try (destruct T as [T|T]); subst c.
+  - exists [], 0%nat, [], (1/4), (3/4). simpl. split; [ordered|]. split; [simpl; lra|]. decide_uniforms.
+    repeat split; constructor.
+  - exists [0%nat], 1%nat, [], (1/4), (1/2). simpl. split; [ordered|]. split; [simpl; lra|]. decide_uniforms.
+    repeat split; apply (c2p nat gt2 [] 0%nat [] 1%nat []); reflexivity.
+  - exists [0%nat], 1%nat, [], (5/8), (1/2). simpl. split; [ordered|]. split; [simpl; lra|]. decide_uniforms.
+    repeat split; apply (c1p nat gt2 [] 0%nat [1%nat]).
+  - exists [], 0%nat, [], (7/8), (3/4). simpl. split; [ordered|]. split; [simpl; lra|]. decide_uniforms.
+    repeat split; constructor.
 Qed.

@@ -227,6 +227,31 @@ Proof.
     rewrite <- Rmult_assoc, P. ring.
 Qed.
 
+(** The closed network, in which a job that leaves is admitted anew: f is in balance at every
+    state.  Proof: the same exchange, and the traffic equations. *)
+Lemma weight_up x i : (i < Nq)%nat -> weight (up x i) * mu i (S (x i)) = weight x * v i.
+Proof.
+  intros Hi. unfold weight, up. pose proof (prodn_upd Nq x i (S (x i)) Hi) as P. simpl w in P.
+  pose proof (w_pos i (x i) Hi) as Hw. pose proof (mupos i (S (x i)) ltac:(lia)) as Hm.
+  apply (Rmult_eq_compat_l (/ w i (x i))) in P.
+  rewrite <- Rmult_assoc, Rinv_l, Rmult_1_l in P by lra. rewrite P. field. lra.
+Qed.
+Theorem closed_balance : forall x,
+  sumn Nq (fun j => weight x * mu j (x j)) =
+    sumn Nq (fun j => if (x j =? 0)%nat then 0 else
+      sumn Nq (fun i => weight (up (dn x j) i) * mu i (S (dn x j i)) * (L i j + exitp i * a j))).
+Proof.
+  intros x. apply sumn_ext. intros j Hj. destruct (Nat.eqb_spec (x j) 0) as [->|Hne]; [rewrite mu0; ring|].
+  set (y := dn x j).
+  rewrite (sumn_ext Nq _ (fun i => weight y * (v i * L i j) + (weight y * a j) * (v i * exitp i)))
+    by (intros i Hi; rewrite (weight_up y i Hi); ring).
+  rewrite sumn_plus, !sumn_scal, exit_sum.
+  assert (E : weight x * mu j (x j) = weight y * v j).
+  { rewrite <- (weight_up y j Hj). unfold y at 1. rewrite up_dn by lia. f_equal. f_equal.
+    unfold y, dn, upd. rewrite Nat.eqb_refl. lia. }
+  rewrite E, (traffic j Hj) at 1. ring.
+Qed.
+
 (** So the law of the total is in balance like that of a birth-death chain with death rate
     G(s)/G(s+1). *)
 Theorem aggregated_balance : forall s, 0 < G (S s) ->
@@ -280,6 +305,19 @@ Theorem exit_rate_false : ~ (forall Nq L a v mu,
 Proof.
   intros F. specialize (F 1%nat straight all_one all_one serves (fun _ => eq_refl) serves_pos one_enters all_visit visits_pos 0%nat).
   unfold G, weight, exitp, straight, all_one, upd, zero in F. simpl in F. lra.
+Qed.
+(** The closed network without the jobs that are admitted anew. *)
+Theorem nobody_enters_false : ~ (forall Nq L a v mu,
+  (forall i, mu i 0%nat = 0) -> (forall i k, (1 <= k)%nat -> 0 < mu i k) ->
+  sumn Nq a = 1 -> (forall j, (j < Nq)%nat -> v j = a j + sumn Nq (fun i => v i * L i j)) ->
+  (forall i, (i < Nq)%nat -> 0 < v i) ->
+  forall x, sumn Nq (fun j => weight Nq v mu x * mu j (x j)) =
+    sumn Nq (fun j => if (x j =? 0)%nat then 0 else
+      sumn Nq (fun i => weight Nq v mu (up (dn x j) i) * mu i (S (dn x j i)) * L i j))).
+Proof.
+  intros F. specialize (F 1%nat straight all_one all_one serves (fun _ => eq_refl) serves_pos one_enters
+    all_visit visits_pos (fun _ => 1%nat)).
+  unfold weight, straight, all_one in F. simpl in F. lra.
 Qed.
 (** Balance with admission one job later. *)
 Theorem admission_later_false : ~ (forall Nq v mu lam alpha s, 0 < G Nq v mu (S s) ->
