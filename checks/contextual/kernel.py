@@ -185,6 +185,10 @@ _PRODUCT = f"""{_RATED}
   (p * W r avail n (S t) (clr j s) + (1 - p) * W r avail n (S t) s) - W r avail (S n) t s
     <= (r k - p) * (W r avail n (S t) s - W r avail n (S t) (clr k s)) /\\
   0 <= W r avail n (S t) s - W r avail n (S t) (clr k s) <= 1"""
+_HALF_PRODUCT = f"""GreedyOptimal.half_product_false : ~ ({_RATED}
+  forall n t s j k p, here avail t s j -> top avail t s = Some k -> 0 <= p <= r j ->
+  (p * W r avail n (S t) (clr j s) + (1 - p) * W r avail n (S t) s) - W r avail (S n) t s
+    <= (r k - p) / 2 * (W r avail n (S t) s - W r avail n (S t) (clr k s)))"""
 _TRIED = Mutant(
     _FILE,
     "<= (r k - p) * (W n (S t) s - W n (S t) (clr k s)) /\\",
@@ -520,6 +524,11 @@ THEOREMS = (
   ach r avail n t Phi s v -> V r avail n t Phi s <= v""",
         covers="item 2: no policy does better (idling, any job, any server, history, coins)",
         anchors=(*_GREEDY[:1], *_GREEDY[6:], _POLICY),
+        refutations=(
+            f"""GreedyOptimal.any_function_false : ~ ({_RATED}
+  forall n t (Phi : list nat -> R) s v,
+  ach r avail n t Phi s v -> V r avail n t Phi s <= v)""",
+        ),
         mutants=(
             Mutant(
                 _FILE,
@@ -598,6 +607,7 @@ THEOREMS = (
         statement=_PRODUCT,
         covers="the inner bounds of item 1, and 0 <= psi-tilde <= 1 of item 2, given the past",
         anchors=_GREEDY,
+        refutations=(_HALF_PRODUCT,),
         mutants=(_TRIED,),
     ),
     Theorem(
@@ -622,12 +632,7 @@ THEOREMS = (
         statement=_PRODUCT,
         covers="the error times what is left of it, given the past, without a coupling",
         anchors=_GREEDY,
-        refutations=(
-            f"""GreedyOptimal.half_product_false : ~ ({_RATED}
-  forall n t s j k p, here avail t s j -> top avail t s = Some k -> 0 <= p <= r j ->
-  (p * W r avail n (S t) (clr j s) + (1 - p) * W r avail n (S t) s) - W r avail (S n) t s
-    <= (r k - p) / 2 * (W r avail n (S t) s - W r avail n (S t) (clr k s)))""",
-        ),
+        refutations=(_HALF_PRODUCT,),
         mutants=(_TRIED,),
     ),
     Theorem(

@@ -577,3 +577,14 @@ Proof.
   intros F. specialize (F halves halves_rates halves_decrease always (fun _ _ E => E) 0%nat 0%nat [true] 0%nat (conj eq_refl eq_refl)).
   simpl in F. lra.
 Qed.
+(** A function that falls with the length: to idle is better. *)
+Theorem any_function_false : ~ (forall r : nat -> R, (forall p, 0 <= r p <= 1) ->
+  (forall p q, (p <= q)%nat -> r q <= r p) ->
+  forall avail : nat -> nat -> bool, (forall t p, avail t p = true -> avail (S t) p = true) ->
+  forall n t (Phi : list nat -> R) s v, ach r avail n t Phi s v -> V r avail n t Phi s <= v).
+Proof.
+  intros F. pose (Phi := fun g => - INR (last g 0%nat)).
+  specialize (F halves halves_rates halves_decrease always (fun _ _ E => E) 1%nat 0%nat Phi [true] _
+    (a_idle halves always 0%nat 0%nat Phi [true] _ (a_end halves always 1%nat _ [true]))).
+  unfold Phi, halves in F. simpl in F. lra.
+Qed.

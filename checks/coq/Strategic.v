@@ -445,3 +445,26 @@ Proof.
     by (intros [|i] Hi; [rewrite ER; simpl; lra|lia]).
   specialize (F HA HR). rewrite E1, E0, EB in F. simpl in F. lra.
 Qed.
+(** What was in the buffers counts. *)
+Theorem conserved_without_buffers_false : ~ (forall n m arr tgt pick srv, (forall i s, (tgt i s < m)%nat) ->
+  (forall j s (S : nat -> bool), (exists i, (i < n)%nat /\ S i = true) ->
+    (pick j s S < n)%nat /\ S (pick j s S) = true) ->
+  forall st0 W, (Tot n arr tgt pick srv st0 W + nsum m (fun j => served n arr tgt pick srv st0 j W))%nat
+    = (Tot n arr tgt pick srv st0 0 + nsum n (fun i => A arr i W))%nat).
+Proof.
+  intros F. specialize (F 1%nat 1%nat no alone only yes ltac:(intros; apply Nat.lt_0_1) only_ok (at_first true) 1%nat).
+  vm_compute in F. lia.
+Qed.
+(** One packet less is not enough for a queue that ends longest: nothing happens. *)
+Theorem drift_max_false : ~ (forall n m arr tgt pick srv,
+  (forall j s (S : nat -> bool), (exists i, (i < n)%nat /\ S i = true) ->
+    (pick j s S < n)%nat /\ S (pick j s S) = true) ->
+  forall st0 W, (0 < n)%nat -> (0 < m)%nat -> (W - 1 <= M n arr tgt pick srv st0 0)%nat ->
+  exists i, (i < n)%nat /\ N n arr tgt pick srv st0 i W = M n arr tgt pick srv st0 W /\
+  (Z.of_nat (M n arr tgt pick srv st0 W) - Z.of_nat (M n arr tgt pick srv st0 0)
+   <= Z.of_nat (A arr i W) - (Z.of_nat W - Z.of_nat (Bmin n m arr tgt pick srv st0 W))
+      + Reg n m arr tgt pick srv st0 i W)%Z).
+Proof.
+  intros F. destruct (F 1%nat 1%nat no alone only no only_ok (at_first false) 1%nat (le_n 1) (le_n 1) (le_n 0))
+    as ([|i] & Hi & _ & H); [|lia]. vm_compute in H. apply H. reflexivity.
+Qed.

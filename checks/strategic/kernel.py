@@ -234,6 +234,15 @@ THEOREMS = (
       + Reg n m {_SYSTEM} i W)%Z""",
         covers="the inequality for a queue that is longest at the end",
         anchors=_PERIODS,
+        refutations=(
+            f"""Strategic.drift_max_false : ~ (forall n m arr tgt pick srv,
+  {_RULE}
+  forall st0 W, (0 < n)%nat -> (0 < m)%nat -> (W - 1 <= M n {_SYSTEM} 0)%nat ->
+  exists i, (i < n)%nat /\\ Strategic.N n {_SYSTEM} i W = M n {_SYSTEM} W /\\
+  (Z.of_nat (M n {_SYSTEM} W) - Z.of_nat (M n {_SYSTEM} 0)
+   <= Z.of_nat (A arr i W) - (Z.of_nat W - Z.of_nat (Bmin n m {_SYSTEM} W))
+      + Reg n m {_SYSTEM} i W)%Z)""",
+        ),
         mutants=(
             Mutant(
                 _FILE,
@@ -285,6 +294,13 @@ THEOREMS = (
   (Tot n {_SYSTEM} 0 + nsum n (fun i => A arr i W) + nsum m (fun j => b2n (full st0 j)))%nat""",
         covers="the conservation of packets, on every path",
         anchors=_PERIODS,
+        refutations=(
+            f"""Strategic.conserved_without_buffers_false : ~ (forall n m arr tgt pick srv,
+  (forall i s, (tgt i s < m)%nat) ->
+  {_RULE}
+  forall st0 W, (Tot n {_SYSTEM} W + nsum m (fun j => served n {_SYSTEM} j W))%nat
+    = (Tot n {_SYSTEM} 0 + nsum n (fun i => A arr i W))%nat)""",
+        ),
         mutants=(
             Mutant(
                 _FILE,
