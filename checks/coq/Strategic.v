@@ -8,6 +8,8 @@ From Coq Require Import Reals Lra Lia List Arith Bool ZArith FunctionalExtension
 From Book Require Export Recharge.
 Open Scope nat_scope.
 
+(** [nsum n f] is f(0) + ... + f(n-1).  [nmax n f] and [nmin n f] are taken over f(0), ..., f(n), with n
+    included, so over n servers they are called with n - 1.  [b2n] counts true as 1. *)
 Fixpoint nsum (n : nat) (f : nat -> nat) : nat :=
   match n with O => 0 | S k => nsum k f + f k end.
 Fixpoint nmax (n : nat) (f : nat -> nat) : nat :=
@@ -49,6 +51,7 @@ Hypothesis tgt_ok : forall i s, tgt i s < m.
 Hypothesis pick_ok : forall j s (S : nat -> bool), (exists i, i < n /\ S i = true) ->
   pick j s S < n /\ S (pick j s S) = true.
 
+(** A queue's length, and whether a server's buffer is full, both at the start of a step. *)
 Record state := { len : nat -> nat; full : nat -> bool }.
 Definition nonempty (st : state) (s i : nat) : bool := 0 <? len st i + b2n (arr i s).
 Definition senders (st : state) (s j : nat) : nat -> bool :=
@@ -138,8 +141,9 @@ Proof.
 Qed.
 
 (** If some queue has W packets at the start, then for every queue i N_i(W) - M(0) <= A_i - (W - B)
-    + R_i, with B the busy steps of the least busy server. Proof: i was never empty or ends short;
-    its utility at that server is at least W - B - (empty steps). *)
+    + R_i, with B the busy steps of the least busy server. Proof: with e empty steps queue i would have been
+    accepted there W - B - e times at least; and if e > 0 it began with W - e packets at most, which
+    is M(0) - e at most. *)
 Theorem longest_queue_drift : forall W i, 0 < n -> 0 < m -> i < n -> W <= M 0 ->
   (Z.of_nat (N i W) - Z.of_nat (M 0) <= Z.of_nat (A i W) - (Z.of_nat W - Z.of_nat (Bmin W)) + Reg i W)%Z.
 Proof.
@@ -334,8 +338,8 @@ Proof. intros v mu Hv F. specialize (F 0 0 1 1 0 (- mu) 0 ltac:(lra) ltac:(lra) 
 
 (** ** strategic.tightness
 
-    m identical servers of total rate (1 - eps) lam/(1 - lam), less than the factor asks for: their
-    Hamacher sum is below lam as soon as m > mu/eps.  Proof: multiply out. *)
+    m identical servers of total rate (1 - eps) lam/(1 - lam), a share eps less than overprovisioning by
+    1/(1 - lam) takes: their Hamacher sum is below lam as soon as m > mu/eps.  Proof: multiply out. *)
 Theorem tightness : forall lam eps mu m, 0 < lam < 1 -> 0 < eps < 1 ->
   mu = (1 - eps) * lam / (1 - lam) -> mu / eps < m ->
   let r := m * ((mu / m) / (1 - mu / m)) in r / (1 + r) < lam.
