@@ -15,7 +15,7 @@ from typing import Any
 
 from checks.claim import TOPICS, Claim, all_claims, find
 from checks.ledger import Record, foundation, recorded
-from checks.methods.kernel_record import Word, words
+from checks.methods.kernel_record import Word, word
 from checks.page import Page
 from checks.proofs import statements
 
@@ -372,8 +372,7 @@ def card_of(claim: Claim, records: dict[str, Record]) -> Card:
     """The card of a claim from given records; *not run* where it has none."""
     nothing = {"verdict": "not run", "scope": "instances", "checks": []}
     record = records.get(claim.id, nothing)
-    word = words().get(claim.id)
-    return Card(claim, record, tuple(foundation(claim.id, records)), records, word)
+    return Card(claim, record, tuple(foundation(claim.id, records)), records, word(claim.id))
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def test_how_a_run_differs_from_the_record(accepted):
 
 
 def test_a_card_says_what_was_accepted_and_what_is_outside():
-    word = kernel_record.words()["recharge.age_state"]
+    word = kernel_record.word("recharge.age_state")
     card = display.card("recharge.age_state")
     assert f"holds · {word.short} + " in card.headline
     assert dict(card.rows())["kernel"] == word.summary
@@ -125,7 +125,7 @@ def test_a_card_says_what_was_accepted_and_what_is_outside():
 
 def test_a_text_that_coq_has_not_read_is_not_called_accepted():
     claim, records = find(CLAIM), recorded()
-    word = kernel_record.words()[CLAIM]
+    word = kernel_record.word(CLAIM)
     unread = replace(word, entries=())
     card = display.Card(claim, records[CLAIM], (), records, unread)
     assert "kernel" not in card.headline
@@ -136,7 +136,7 @@ def test_a_text_that_coq_has_not_read_is_not_called_accepted():
 
 def test_what_the_kernel_reaches_is_not_called_uncovered():
     claim, records = find("contextual.path_likelihood"), recorded()
-    word = kernel_record.words()[claim.id]
+    word = kernel_record.word(claim.id)
     reach = replace(word.reach, uncovered="")
     card = display.Card(claim, records[claim.id], (), records, replace(word, reach=reach))
     assert claim.uncovered

@@ -56,7 +56,6 @@ from checks.methods.coq import (
     wrong_place,
     wrong_reason,
 )
-from simlib.arguments import choice, positive_integer, positive_real
 
 SOURCES = Path(__file__).parents[1] / "coq"
 
@@ -170,7 +169,8 @@ class Theorem:
             if not re.fullmatch(r"[A-Za-z]\w*\.[A-Za-z_][\w']*", item.name):
                 raise ValueError(f"proof = {item.name!r}: must read MODULE.theorem")
             require_closed("statement", item.statement)
-        choice("axioms", self.axioms, PROFILES)
+        if self.axioms not in PROFILES:
+            raise ValueError(f"axioms = {self.axioms!r}: must be one of {', '.join(PROFILES)}")
 
     @property
     def pinned(self) -> tuple[Pinned, ...]:
@@ -618,6 +618,8 @@ def verify(
     ModuleNotFoundError
         If Coq is not installed (see `version`).
     """
+    from simlib.arguments import positive_integer, positive_real  # which loads numpy
+
     theorems = list(theorems)
     jobs, timeout = positive_integer("jobs", jobs), positive_real("timeout", timeout)
     if not theorems:
@@ -631,24 +633,29 @@ def verify(
         return [work.result(theorem, mutants) for theorem in theorems]
 
 
-def _of_topics(name: str) -> list[Any]:
-    """What the files ``kernel.py`` of the topics list under a name, in the order of the topics."""
+def _of_topics(name: str, topics: Iterable[str]) -> list[Any]:
+    """What the files ``kernel.py`` of topics list under a name, in the order of the topics."""
     found: list[Any] = []
-    for topic in TOPICS:
+    for topic in topics:
         if importlib.util.find_spec(f"checks.{topic}.kernel"):
             found += getattr(importlib.import_module(f"checks.{topic}.kernel"), name)
     return found
 
 
-def all_theorems() -> list[Theorem]:
-    """The theorems of every topic, in the order of the topics.
+def all_theorems(topics: Iterable[str] = TOPICS) -> list[Theorem]:
+    """The theorems of topics, in their order.
+
+    Parameters
+    ----------
+    topics : iterable of str
+        All of them by default; to load one takes less time.
 
     Raises
     ------
     ValueError
         If one names no claim, or two are the same in claim and proof.
     """
-    found: list[Theorem] = _of_topics("THEOREMS")
+    found: list[Theorem] = _of_topics("THEOREMS", topics)
     names, claims = [(theorem.claim, theorem.proof) for theorem in found], all_claims()
     for claim, proof in names:
         if claim not in claims:
@@ -658,17 +665,18 @@ def all_theorems() -> list[Theorem]:
     return found
 
 
-def all_reaches() -> dict[str, Reach]:
-    """How far the kernel reaches, for each claim that has a theorem in Coq.
+def all_reaches(topics: Iterable[str] = TOPICS) -> dict[str, Reach]:
+    """How far the kernel reaches, for each claim of topics that has a theorem in Coq.
 
     Raises
     ------
     ValueError
         If the claims of `all_theorems` and of the reaches are not the same, each once.
     """
-    found: list[Reach] = _of_topics("REACH")
+    topics = tuple(topics)
+    found: list[Reach] = _of_topics("REACH", topics)
     claims = [reach.claim for reach in found]
-    wanted = dict.fromkeys(theorem.claim for theorem in all_theorems())
+    wanted = dict.fromkeys(theorem.claim for theorem in all_theorems(topics))
     if sorted(claims) != sorted(wanted):
         wrong = sorted({*wanted} ^ {*claims}) or "twice the same"
         raise ValueError(f"REACH: must have each claim with a theorem once, see {wrong}")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from checks import ledger
+from checks.claim import TOPICS
 from checks.methods.coq import CLASSIC, PROFILES
 from checks.methods.kernel import SOURCES, Reach, Result, Theorem, all_reaches, all_theorems
 
@@ -217,8 +218,18 @@ _MEANING = {
 }
 
 
-@functools.cache
-def words(path: Path = RECORD) -> dict[str, Word]:
+def word(claim: str) -> Word | None:
+    """What the kernel has to say of a claim, None if the claim has no theorem in Coq.
+
+    Raises
+    ------
+    ValueError
+        If the record is damaged.
+    """
+    return _words_of(claim.partition(".")[0]).get(claim)
+
+
+def words() -> dict[str, Word]:
     """What the kernel has to say, for each claim that has a theorem in Coq.
 
     Raises
@@ -226,9 +237,14 @@ def words(path: Path = RECORD) -> dict[str, Word]:
     ValueError
         If the record is damaged.
     """
-    entries, found = load(path), {}
-    for name, reach in all_reaches().items():
-        theorems = tuple(t for t in all_theorems() if t.claim == name)
+    return {name: found for topic in TOPICS for name, found in _words_of(topic).items()}
+
+
+@functools.cache
+def _words_of(topic: str) -> dict[str, Word]:
+    entries, found = load(), {}
+    for name, reach in all_reaches([topic]).items():
+        theorems = tuple(t for t in all_theorems([topic]) if t.claim == name)
         seen = [entries.get(_key(theorem)) for theorem in theorems]
         current = all(e and e["digest"] == digest(t) for e, t in zip(seen, theorems, strict=True))
         found[name] = Word(reach, theorems, tuple(e for e in seen if e) if current else ())
