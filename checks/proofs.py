@@ -14,7 +14,7 @@ from pathlib import Path
 
 from checks.claim import find
 from checks.methods.kernel import SOURCES, Theorem, all_theorems
-from checks.methods.kernel_record import Word, axioms_in_words, words
+from checks.methods.kernel_record import Word, foundations, words
 from checks.page import Page
 
 BOOK = Path(__file__).resolve().parents[1] / "book"
@@ -59,12 +59,12 @@ def statements(word: Word) -> str:
     rows = []
     for number, theorem in enumerate(word.theorems):
         entry = word.entries[number] if word.accepted else None
-        told = f"{axioms_in_words([entry])}; {entry['controls']}" if entry else "not run"
+        told = f"rests on: {foundations([entry])}; {entry['controls']}" if entry else "not run"
         false = ", ".join(_link(pin.name) for pin in theorem.pinned[1:])
-        false = f" Its nearest false neighbour is refuted by {false}." if false else ""
+        told = escape(told) + (f"; nearest false statement refuted: {false}" if false else "")
         rows.append(
-            f"<dt>{_link(theorem.proof)}</dt><dd>{escape(theorem.covers)}. "
-            f"<small>{escape(told)}.{false}</small>{highlighted(theorem.statement)}</dd>"
+            f"<dt>{_link(theorem.proof)}</dt><dd>{escape(theorem.covers)}"
+            f"{highlighted(theorem.statement)}<small>{told}</small></dd>"
         )
     return (
         "<details><summary>The statements in Coq, and their proofs</summary>"

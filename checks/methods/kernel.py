@@ -483,12 +483,13 @@ class _Verification:
     def _mutate(self, mutant: Mutant, users: Sequence[Theorem]) -> None:
         """Edit a source; for each user, its proofs or its pinned statement must then fail."""
         started = time.perf_counter()
+        pins = dict.fromkeys(theorem.pinned[0] for theorem in users)
+        reasons = {pin: self._survives(mutant, pin) for pin in pins if pin in self.places}
         for theorem in users:
-            if theorem.pinned[0] in self.places:
-                reason = self._survives(mutant, theorem.pinned[0])
-                if reason:
-                    text = f"mutant of {mutant.file} ({mutant.why}) {reason}"
-                    self.errors[theorem, mutant] = text
+            reason = reasons.get(theorem.pinned[0])
+            if reason:
+                text = f"mutant of {mutant.file} ({mutant.why}) {reason}"
+                self.errors[theorem, mutant] = text
         self.seconds[mutant] = (time.perf_counter() - started) / max(1, len(users))
 
     def _survives(self, mutant: Mutant, pin: Pinned) -> str:

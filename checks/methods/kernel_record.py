@@ -182,7 +182,7 @@ class Word:
         """The name of the method as the headline of a card has it."""
         if not self.accepted:
             return ""
-        return "kernel, in part" if self.reach.outside else "kernel"
+        return "kernel (in part)" if self.reach.outside else "kernel"
 
     @property
     def summary(self) -> str:
@@ -201,17 +201,22 @@ def axioms_in_words(entries: Sequence[Entry]) -> str:
     names = sorted({name for entry in entries for name in entry["axioms"]})
     if not names:
         return "no axiom"
-    top = max((entry["profile"] for entry in entries), key=list(PROFILES).index)
     known = [name.rpartition(".")[2] for name in CLASSIC if name in names]
     rest = len(names) - len(known)
     text = f"axioms: {', '.join(known)}"
     if rest:
         text += f" and {rest} on the machine integers PrimInt63, Uint63"
-    return f"{text} ({_MEANING[top]})"
+    return f"{text} ({foundations(entries)})"
+
+
+def foundations(entries: Sequence[Entry]) -> str:
+    """What the axioms below some theorems together stand for, in a few words."""
+    return _MEANING[max((entry["profile"] for entry in entries), key=list(PROFILES).index)]
 
 
 #: What a profile of axioms means to a reader, see the chapter on the kernel.
 _MEANING = {
+    "none": "no axiom",
     "reals": "real numbers",
     "classic": "real numbers, excluded middle",
     "classic and 63-bit integers": "real numbers, excluded middle, interval arithmetic",
