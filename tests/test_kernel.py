@@ -5,6 +5,7 @@ that need it are skipped, and say so; with COQ_REQUIRED=1 they fail instead.
 """
 
 import dataclasses
+import json
 import os
 import re
 import shutil
@@ -14,7 +15,7 @@ import time
 import pytest
 
 from checks.__main__ import main
-from checks.methods import coq, kernel
+from checks.methods import coq, kernel, kernel_record
 from checks.methods.kernel import Anchor, Mutant, Theorem, verify
 
 INSTALLED = coq.version() is not None
@@ -456,22 +457,26 @@ def test_the_goals_that_the_chapter_shows(tmp_path):
 
 
 @with_coq
-def test_the_command(capsys, monkeypatch):
-    claim = changed(TEN, claim="recharge.per_arm_identity", mutants=())
+def test_the_command(capsys, monkeypatch, tmp_path):
+    claim = next(t for t in kernel.all_theorems() if t.proof == "Recharge.gap_identity")
+    entry = kernel_record.load()[claim.claim, claim.proof]
     monkeypatch.setattr(kernel, "all_theorems", lambda: [claim])
-    monkeypatch.setattr(
-        kernel,
-        "verify",
-        lambda theorems, **options: [
-            kernel.Result(theorem, accepted, (), "none" if accepted else "", 1.5, "why")
-            for theorem in theorems
-        ],
-    )
-    for accepted, words in ((True, "axioms: none; why"), (False, "FAILS: why")):
-        assert main(["kernel", "per_arm_identity"]) == int(not accepted)
+    for accepted, axioms, words, status in (
+        (True, tuple(entry["axioms"]), "axioms: reals; why", 0),
+        (True, (), "differs from the record: Recharge.gap_identity: other axioms", 1),
+        (False, (), "FAILS: why", 1),
+    ):
+        result = kernel.Result(claim, accepted, axioms, "reals" if accepted else "", 1.5, "why")
+        monkeypatch.setattr(kernel, "verify", lambda theorems, found=result, **options: [found])
+        file = tmp_path / "kernel.json"
+        assert main(["kernel", "per_arm_identity", "--json", str(file)]) == status
         printed = capsys.readouterr().out
         assert words in printed
         assert f"1 theorem, {int(not accepted)} rejected" in printed
+        (written,) = json.loads(file.read_text())["theorems"]
+        assert (written["accepted"], written["proof"]) == (accepted, "Recharge.gap_identity")
+    assert main(["kernel", "per_arm_identity", "--record", "why"]) == 2
+    assert "gap_identity rejected; nothing was recorded" in capsys.readouterr().err
     assert main(["kernel", "recharge.age_state"]) == 2
     assert "has no proof" in capsys.readouterr().err
 
