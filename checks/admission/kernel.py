@@ -721,6 +721,8 @@ THEOREMS = (
     ),
 )
 
+_LAW = "that the law, which is defined as a product of ratios of rates, is the stationary one"
+
 REACH = (
     Reach(
         "admission.norton_sum_policy",
@@ -730,18 +732,22 @@ REACH = (
     Reach(
         "admission.mixing_w",
         outside=(
-            "items 1 and 4; in item 2 that d(k t_mix) is at most 2^-k, and that 2 is least; "
-            "in item 5 that no rho below 1/2 will do, U = 2, and the decimals"
+            "items 1 and 4; in item 2 that d(k t_mix) is at most 2^-k, that d does not rise, and "
+            "that 2 is least; in item 3 the value of W; in item 5 that the distance is that of "
+            "one state of two, that no rho below 1/2 will do, U = 2, and the decimals"
         ),
     ),
     Reach(
         "admission.perturbation_identity",
-        outside="",
+        outside=_LAW,
         uncovered="",
     ),
     Reach(
         "admission.threshold_gain",
-        outside="item 4, the only policy that is optimal in every state of the example",
+        outside=(
+            "item 4, the only policy that is optimal in every state of the example; the gain in "
+            f"steps of 1/U; and {_LAW}"
+        ),
     ),
     Reach(
         "admission.dominance",

@@ -648,30 +648,32 @@ THEOREMS = (
     ),
 )
 
+_PAY = (
+    "that a pull d steps after the last one is rewarded with probability 1 - q^d, whatever was "
+    "answered (recharge.age_state): it is the definition here"
+)
+
 REACH = (
     Reach(
         "recharge.age_state",
         outside=(
-            "several servers at once: that their buffers are independent given the past; and "
-            "that an optimal policy is a deterministic schedule"
+            "several servers at once, and arrivals: that the buffers are independent given the "
+            "past; and that an optimal policy is a deterministic schedule"
         ),
     ),
     Reach(
         "recharge.per_arm_identity",
-        outside=(
-            "that a pull d steps after the last one is rewarded with probability 1 - q^d "
-            "(recharge.age_state): it is the definition here"
-        ),
+        outside=_PAY,
     ),
     Reach(
         "recharge.utility_identity",
-        outside="the second form, divided by (1 + rho) T",
+        outside=f"the second form, divided by (1 + rho) T; {_PAY}",
     ),
     Reach(
         "recharge.hamacher_lower_bound",
         outside=(
             "the limits in expectation and with high probability: dividing the bounds for "
-            "each T by T (the limit on a path, so almost surely, is covered)"
+            f"each T by T (the limit on a path, so almost surely, is covered); {_PAY}"
         ),
         uncovered=(
             "the limits in expectation and with high probability: divide the bounds for each "
@@ -682,33 +684,33 @@ REACH = (
         "recharge.greedy_no_regret",
         outside=(
             "that it earns at least hT and is c*-competitive (two other claims), and that on "
-            "the rates 1/2, 1/10, 3/10 its long-run utility is below OPT"
+            f"the rates 1/2, 1/10, 3/10 its long-run utility is below OPT; {_PAY}"
         ),
     ),
     Reach(
         "recharge.odds_best_memoryless",
         outside=(
             "that the utility of a router is in the long run the sum of the pays of its arms; "
-            "and the last sentence, which joins other claims"
+            f"the last sentence, which joins other claims; and {_PAY}"
         ),
     ),
     Reach(
         "recharge.normalized_odds_tight",
         outside=(
             "the last sentence, which divides both bounds by T and subtracts them; and "
-            "recharge.age_state, which is the definition of u here"
+            f"{_PAY}"
         ),
     ),
     Reach(
         "recharge.opt_upper_bound",
-        outside="the step to OPT: divide by T and let T grow",
+        outside=f"the step to OPT: divide by T and let T grow; {_PAY}",
         uncovered="the step to OPT: divide by T and let T grow",
     ),
     Reach(
         "recharge.competitive_ratio",
         outside=(
             "the limit for a learner with no regret in expectation (that on each path with no "
-            "regret is covered), and OPT in place of every schedule"
+            f"regret is covered), and OPT in place of every schedule; {_PAY}"
         ),
         uncovered=(
             "the limit in expectation: average over the learner's sequences, divide by T and "
