@@ -783,9 +783,11 @@ THEOREMS = (
 REACH = (
     Reach(
         "contextual.coupling_automaton",
-        outside="an empty start; where a step or value occurs, that its uniforms are between 0 and "
-        "1 (in the proofs they are); that reached pairs take all 12 steps; ties that differ "
-        "between the queues (item 3); items 4 and 5",
+        outside=(
+            "an empty start; where a step or a value occurs, that its uniforms are between 0 and 1 "
+            "(in the proofs they are); that reached pairs take all 12 steps; ties that differ "
+            "between the queues (item 3); items 4 and 5"
+        ),
         uncovered="that coupled queues have the laws of the two policy-switching queues",
     ),
     Reach(

@@ -697,8 +697,7 @@ REACH = (
     Reach(
         "recharge.normalized_odds_tight",
         outside=(
-            "the last sentence, which divides both bounds by T and subtracts them; and "
-            f"{_PAY}"
+            f"the last sentence, which divides both bounds by T and subtracts them; and {_PAY}"
         ),
     ),
     Reach(

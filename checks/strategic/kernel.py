@@ -471,7 +471,9 @@ REACH = (
     ),
     Reach(
         "strategic.tightness",
-        outside="items 2 and 3, so that the mean queue grows; in the example the table, and that ten "
-            "is the least number (item 1 with epsilon = 1/10)",
+        outside=(
+            "items 2 and 3, so that the mean queue grows; in the example the table, and that ten is "
+            "the least number (item 1 with epsilon = 1/10)"
+        ),
     ),
 )
