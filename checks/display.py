@@ -16,7 +16,7 @@ from typing import Any
 from checks.claim import TOPICS, Claim, all_claims, find
 from checks.ledger import Record, foundation, recorded
 from checks.methods.kernel_record import Word, word
-from checks.page import Page
+from checks.page import Page, table
 from checks.proofs import statements
 
 WIDTH = 92
@@ -459,10 +459,7 @@ def _table(claims: Mapping[str, list[Claim]], records: dict, told: Callable[[str
                 f'<td><a href="{_chapter_link(claim, where)}">{escape(one.title)}</a></td>'
                 f"<td>{escape(' · '.join(parts[1:]))}</td></tr>"
             )
-    head = "<tr><th>verdict</th><th>claim</th><th>decided by</th></tr>"
-    table = f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody>"
-    html = f'<div class="table-scroll"><table class="ledger-table">{table}</table></div>'
-    return Page("\n".join(plain), html)
+    return Page("\n".join(plain), table(("verdict", "claim", "decided by"), rows))
 
 
 def ledger_page(effort: str = "quick") -> Page:
@@ -518,10 +515,7 @@ def errata(effort: str = "quick") -> Page:
             )
             + "</tr>"
         )
-    head = "".join(f"<th>{name}</th>" for name in columns)
-    table = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
-    html = f'<div class="table-scroll"><table class="ledger-table">{table}</table></div>'
-    return Page("\n\n".join(plain), html)
+    return Page("\n\n".join(plain), table(columns, rows))
 
 
 def error_budget(effort: str = "quick") -> float:

@@ -15,7 +15,7 @@ from pathlib import Path
 from checks.claim import find
 from checks.methods.kernel import SOURCES, Theorem, all_theorems
 from checks.methods.kernel_record import Word, foundations, words
-from checks.page import Page
+from checks.page import Page, table
 
 BOOK = Path(__file__).resolve().parents[1] / "book"
 FOLDER = "kernel"  # of the pages that show the sources, below BOOK
@@ -92,10 +92,7 @@ def reach_table() -> Page:
             f'<tr><td><a href="../start/ledger.html#{name}">{escape(title)}</a></td>'
             f"<td>{escape(told)}</td><td>{escape(outside)}</td></tr>"
         )
-    head = "<tr><th>claim</th><th>kernel</th><th>outside it</th></tr>"
-    table = f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody>"
-    html = f'<div class="table-scroll"><table class="ledger-table">{table}</table></div>'
-    return Page("\n".join(plain), html)
+    return Page("\n".join(plain), table(("claim", "kernel", "outside it"), rows))
 
 
 # Sources --------------------------------------------------------------------------------------
