@@ -90,7 +90,8 @@ def reach_table() -> Page:
         plain.append(f"{name}: {told}\n    outside it: {outside}")
         rows.append(
             f'<tr><td><a href="../start/ledger.html#{name}">{escape(title)}</a></td>'
-            f"<td>{escape(told)}</td><td>{escape(outside)}</td></tr>"
+            f'<td data-label="kernel:">{escape(told)}</td>'
+            f'<td data-label="outside it:">{escape(outside)}</td></tr>'
         )
     return Page("\n".join(plain), table(("claim", "kernel", "outside it"), rows))
 
