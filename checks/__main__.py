@@ -355,8 +355,11 @@ def _kernel(options: argparse.Namespace) -> int:
         required = os.environ.get("COQ_REQUIRED") == "1"
         said = [word for name, word in kernel_record.words().items() if name in chosen]
         here = sum(len(word.entries) for word in said)
-        print("coqc is not installed: the kernel was not run", file=sys.stderr)
-        print(f"accepted when last recorded: {here} of {_count(theorems, 'theorem')}")
+        print(
+            "coqc is not installed: the kernel was not run; "
+            f"accepted when last recorded: {here} of {_count(theorems, 'theorem')}",
+            file=sys.stderr,
+        )
         return int(required)
     progress = _Progress()
     results = kernel.verify(

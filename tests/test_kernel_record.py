@@ -156,7 +156,7 @@ def test_without_coq_nothing_claims_the_kernel(capsys, monkeypatch, tmp_path):
     assert "not run: coqc is not installed here (recorded: 2 theorems accepted" in printed
     assert "Recharge.gap_identity: " in printed
     assert main(["kernel", "per_arm_identity"]) == 0
-    assert "accepted when last recorded: 2 of 2 theorems" in capsys.readouterr().out
+    assert "accepted when last recorded: 2 of 2 theorems" in capsys.readouterr().err
 
 
 def test_a_record_needs_a_reason_and_the_mutants(capsys):
