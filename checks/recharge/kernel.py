@@ -713,7 +713,7 @@ REACH = (
         ),
         uncovered=(
             "the limit in expectation: average over the learner's sequences, divide by T and "
-            "let T grow"
+            "let T grow; and OPT in place of every schedule"
         ),
     ),
     Reach(
