@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import threading
 import time
 
@@ -254,6 +255,10 @@ def test_text_that_is_refused_before_anything_runs():
         'Section S. End S. Infix "+" := minus.',
         "Module M. Coercion f : nat >-> Z. End M.",
         "#[export] Hint Resolve x.",
+        'Definition s := "a. Section b. ". Notation "\'sup\' x" := (0 * x) (at level 9).',
+        "Section S. Coercion b2n : bool >-> nat. End S.",
+        "Section S. Canonical Structure c := d. End S.",
+        "Set Definitional UIP.",
     ]
     for text in refused[:4] + refused[5:]:
         assert coq.complaint(coq.code_of(text)), text
@@ -276,7 +281,7 @@ def test_a_hypothesis_with_an_innocent_name(book, name):
     cheat = (
         "Hypothesis classic : forall P : Prop, P.\nTheorem t : 1 = 2.\nProof. apply classic. Qed.\n"
     )
-    theorem = Theorem("topic.t", f"{name}.t", "1%nat = 2%nat", "", "", axioms="classic")
+    theorem = Theorem("topic.t", f"{name}.t", "1%nat = 2%nat", "", axioms="classic")
     (found,) = book(theorem, files={f"{name}.v": cheat})
     assert not found.accepted
     words = {"Sums": "outside the allow-list: Sums.classic", "Classical_Prop": "name of a file"}
@@ -300,12 +305,51 @@ def test_names_of_the_library_mean_the_library(book):
     """A book that redefines `exp` proves nothing of the real one."""
     text = "From Coq Require Import Reals Lra.\nOpen Scope R_scope.\nDefinition exp (x : R) := 5.\n"
     text += "Theorem small : exp 0 = 5.\nProof. reflexivity. Qed.\n"
-    theorem = Theorem("topic.exp", "Own.small", "exp 0 = 5", "", "")
+    theorem = Theorem("topic.exp", "Own.small", "exp 0 = 5", "")
     (found,) = book(theorem, files={"Own.v": text})
     assert not found.accepted
     assert "does not fit" in found.message
     (found,) = book(changed(theorem, statement="Own.exp 0 = 5"), files={"Own.v": text})
     assert found.profile == "reals"
+
+
+@with_coq
+@pytest.mark.parametrize(
+    ("own", "proved", "pinned"),
+    [
+        ("Definition False := True.", "False", "False"),
+        ("Definition not (P : Prop) := P.", "not (1 = 1)", "not (1 = 1)"),
+        ("Definition fst (x : nat * nat) := 0.", "forall x, fst x = 0", "forall x, fst x = 0%nat"),
+        ("Definition negb (b : bool) := b.", "negb true = true", "negb true = true"),
+        ("Definition S (n : nat) := n.", "S 1 = 1", "(S 1 = 1)%nat"),
+        (
+            "Inductive nat := .",
+            "forall n m : nat, n = m",
+            "forall n m : nat, n = m",
+        ),
+    ],
+)
+def test_names_that_coq_always_has_mean_what_coq_means(book, own, proved, pinned):
+    proof = "Proof. first [exact I | reflexivity | intros []]. Qed."
+    files = {"Own.v": f"{own}\nTheorem t : {proved}.\n{proof}\n"}
+    (found,) = book(Theorem("topic.t", "Own.t", pinned, "", axioms="none"), files=files)
+    assert not found.accepted
+    assert "does not fit" in found.message
+
+
+@with_coq
+def test_libraries_of_the_user_are_not_read(book, tmp_path, monkeypatch):
+    """What Coq finds in the folders of the user's own is compiled by nobody here."""
+    folder = tmp_path / "data" / "coq" / "Book"
+    folder.mkdir(parents=True)
+    (folder / "Elsewhere.v").write_text("Axiom open : False.\n")
+    subprocess.run(["coqc", "-Q", ".", "Book", "Elsewhere.v"], cwd=folder, check=True)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    text = "Require Export Book.Elsewhere.\nTheorem t : 1 = 1.\nProof. reflexivity. Qed.\n"
+    theorem = Theorem("topic.t", "Own.t", "1%nat = 1%nat", "", axioms="none")
+    (found,) = book(theorem, files={"Own.v": text})
+    assert not found.accepted
+    assert "Cannot find" in found.message or "Unable to locate" in found.message
 
 
 @pytest.fixture(scope="module")
@@ -498,6 +542,7 @@ def test_bad_input(tmp_path, capsys):
         ({"statement": ""}, "statement"),
         ({"statement": "True). Axiom a : (False"}, "statement"),
         ({"statement": "True. Definition x := 1"}, "statement"),
+        ({"statement": "\u0445 = \u0445"}, "statement"),
         ({"axioms": "all"}, "axioms"),
         ({"refutations": ("sum_to 10 <> 50",)}, "proof"),
     ):

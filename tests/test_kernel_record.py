@@ -76,6 +76,17 @@ def test_what_a_source_needs(copied):
     assert "Exponential" in kernel_record.needs("Competitive")
     with pytest.raises(ValueError, match="module = 'Nothing'"):
         kernel_record.needs("Nothing")
+    for text in (
+        "Require Import Book.Sums.",
+        "  From  Book  Require Sums.",
+        "From Book\n  Require Export Sums.",
+        "Open Scope nat_scope. From Book Require Import Sums. Open Scope R_scope.",
+        "#[local] Require Book.Sums.",
+        "From Book Require (* Recharge *) Import Sums.",
+    ):
+        kernel_record.needs.cache_clear()
+        (copied / "Mine.v").write_text(f"{text}\n")
+        assert kernel_record.needs("Mine", copied) == ("Mine", "Sums"), text
 
 
 def test_storing(accepted, tmp_path):

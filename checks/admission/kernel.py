@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -123,6 +124,18 @@ def _model_anchors() -> tuple[Anchor, ...]:
             "try (intros [|[|[|[|s]]]] Hs; simpl; try lra; lia); destruct s as [|[|[|s]]]; simpl; lra",
         ),
         Anchor("threshold 2 1 = 1 /\\ threshold 2 2 = 0", "split; reflexivity"),
+        # What hypotheses say, in full: one that asks for more would make every theorem say less.
+        Anchor(
+            "forall N lam mu alpha, model N lam mu alpha <-> (0 < lam /\\ mu 0%nat = 0 /\\ "
+            "(forall s, (1 <= s <= N)%nat -> 0 < mu s) /\\ (forall s, 0 <= alpha s <= 1) /\\ "
+            "alpha N = 0)",
+            "intros N lam mu alpha; split; intros H; exact H",
+        ),
+        Anchor(
+            "forall N lam mu alpha c x d, increments N lam mu alpha c x d <-> "
+            "(forall s, (s <= N)%nat -> x = c s + lam * alpha s * d (S s) - mu s * d s)",
+            "intros N lam mu alpha c x d; split; intros H; exact H",
+        ),
     )
 
 
@@ -161,6 +174,33 @@ def _of_models(law: str) -> str:
 _FASTER = (
     """0 <= g -> 0 <= Rj -> lam' <= lam -> (forall s, (1 <= s <= N)%nat -> mu s <= mu' s) ->"""
 )
+
+_BALANCED = """forall s, (s <= N)%nat ->
+    p s * (lam * alpha s + mu s) = match s with O => 0 | S k => p k * (lam * alpha k) end
+      + (if (s <? N)%nat then p (S s) * mu (S s) else 0)"""
+_STATIONARY = Theorem(
+    claim="admission.perturbation_identity",
+    proof="Perturbation.law_is_stationary",
+    statement=f"""forall N lam mu alpha, model N lam mu alpha -> forall p : nat -> R,
+  (sumn (S N) p = 1 /\\ {_BALANCED})
+  <-> (forall s, (s <= N)%nat -> p s = law N lam mu alpha s)""",
+    covers="that the law is stationary, and the only one that is",
+    anchors=_MODEL[:5],
+    refutations=(
+        f"""Perturbation.stationary_without_sum_false : ~ (forall N lam mu alpha,
+  model N lam mu alpha -> forall p : nat -> R, ({_BALANCED}) ->
+  forall s, (s <= N)%nat -> p s = law N lam mu alpha s)""",
+    ),
+    mutants=(
+        Mutant(
+            _PERTURBATION,
+            "S k => p k * (lam * alpha k) end",
+            "S k => p k * (lam * alpha (S k)) end",
+            "admission by the number after the arrival",
+        ),
+    ),
+)
+
 
 THEOREMS = (
     Theorem(
@@ -384,6 +424,7 @@ THEOREMS = (
             ),
         ),
     ),
+    _STATIONARY,
     Theorem(
         claim="admission.perturbation_identity",
         proof="Perturbation.increments_exist",
@@ -564,6 +605,7 @@ THEOREMS = (
             ),
         ),
     ),
+    replace(_STATIONARY, claim="admission.threshold_gain"),
     Theorem(
         claim="admission.threshold_gain",
         proof="Thresholds.mixture_of_thresholds",
@@ -721,8 +763,6 @@ THEOREMS = (
     ),
 )
 
-_LAW = "that the law, which is defined as a product of ratios of rates, is the stationary one"
-
 REACH = (
     Reach(
         "admission.norton_sum_policy",
@@ -739,14 +779,14 @@ REACH = (
     ),
     Reach(
         "admission.perturbation_identity",
-        outside=_LAW,
+        outside="",
         uncovered="",
     ),
     Reach(
         "admission.threshold_gain",
         outside=(
-            "item 4, the only policy that is optimal in every state of the example; the gain in "
-            f"steps of 1/U; and {_LAW}"
+            "item 4, the only policy that is optimal in every state of the example; and the gain "
+            "in steps of 1/U"
         ),
     ),
     Reach(

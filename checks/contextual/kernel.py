@@ -74,6 +74,21 @@ def _run_anchors() -> tuple[Anchor, ...]:
     )
     return (
         *(Anchor(end, f"unfold run, round, serve, arrive; simpl; {decide}") for end in ends),
+        # What hypotheses say, in full: one that asks for more would make every theorem say less.
+        Anchor(
+            "forall J gtb p e es lp lm, fresh J gtb p (e :: es) lp lm <-> "
+            "(forall a, snd e = Some a -> ~ In a lp /\\ ~ In a lm) /\\ "
+            "fresh J gtb p es (round J gtb p e lp) (round J gtb p e lm)",
+            "intros J gtb p e es lp lm; split; intros H; exact H",
+        ),
+        Anchor("forall J gtb p lp lm, fresh J gtb p [] lp lm", "intros; exact I"),
+        Anchor(
+            "forall J gtb x l, sorted J gtb (x :: l) <-> "
+            "(forall y, In y l -> gtb x y = true) /\\ sorted J gtb l",
+            "intros J gtb x l; split; [intros H; inversion H; subst; split; "
+            "[apply Forall_forall; assumption | assumption] | "
+            "intros [H1 H2]; constructor; [exact H2 | apply Forall_forall; exact H1]]",
+        ),
         Anchor("psi nat [1; 2; 3]%nat [4]%nat = 2%Z", "reflexivity"),
         Anchor("insert nat gt2 1%nat [0; 2]%nat = [0; 1; 2]%nat", "reflexivity"),
     )
@@ -138,15 +153,40 @@ def _best_first_anchors() -> tuple[Anchor, ...]:
         ),
         Anchor(f"top {avail} 0 [false; true; true] = Some 2%nat", "reflexivity"),
         Anchor("clr 1 [true; true; true] = [true; false; true]", "reflexivity"),
+        Anchor(
+            "forall avail t s i, here avail t s i <-> nth i s false = true /\\ avail t i = true",
+            "intros avail t s i; unfold here; replace (nth i s false) with (get i s); "
+            "[split; intros H; exact H | revert i; induction s; destruct i; simpl; auto]",
+        ),
     )
 
 
 _GREEDY = _best_first_anchors()
-_POLICY = Anchor(  # the slow job first, then best first: 3/5 jobs are left, and not 14/25
-    "forall Phi, ach (fun i : nat => match i with 0%nat => 9/10 | _ => 1/2 end) (fun _ _ => true) "
-    "1 0 Phi [true; true] (1/2 * Phi [2%nat; 1%nat] + (1 - 1/2) * Phi [2%nat; 2%nat])",
-    "intros Phi; apply a_serve with (j := 1%nat); "
-    "[split; reflexivity | simpl; lra | apply a_end | apply a_end]",
+_POLICIES = (
+    # What a policy may do: serve any job on any server, idle, throw coins.
+    Anchor(
+        "forall r avail n t Phi s j p v1 v0, here avail t s j -> 0 <= p <= r j -> "
+        "ach r avail n (S t) (fun g => Phi (card s :: g)) (clr j s) v1 -> "
+        "ach r avail n (S t) (fun g => Phi (card s :: g)) s v0 -> "
+        "ach r avail (S n) t Phi s (p * v1 + (1 - p) * v0)",
+        "intros; eapply a_serve; eassumption",
+    ),
+    Anchor(
+        "forall r avail n t Phi s v, ach r avail n (S t) (fun g => Phi (card s :: g)) s v -> "
+        "ach r avail (S n) t Phi s v",
+        "intros; eapply a_idle; eassumption",
+    ),
+    Anchor(
+        "forall r avail n t Phi s a v w, 0 <= a <= 1 -> ach r avail n t Phi s v -> "
+        "ach r avail n t Phi s w -> ach r avail n t Phi s (a * v + (1 - a) * w)",
+        "intros; eapply a_mix; eassumption",
+    ),
+    Anchor(  # the slow job first, then best first: 3/5 jobs are left, and not 14/25
+        "forall Phi, ach (fun i : nat => match i with 0%nat => 9/10 | _ => 1/2 end) (fun _ _ => true) "
+        "1 0 Phi [true; true] (1/2 * Phi [2%nat; 1%nat] + (1 - 1/2) * Phi [2%nat; 2%nat])",
+        "intros Phi; apply a_serve with (j := 1%nat); "
+        "[split; reflexivity | simpl; lra | apply a_end | apply a_end]",
+    ),
 )
 
 # Theorems -------------------------------------------------------------------------------------------
@@ -252,8 +292,8 @@ THEOREMS = (
         claim="contextual.coupling_automaton",
         proof="Coupling.every_step",
         statement=f"""let p := {_TWO_RATES} in
-  forall c dp dm c', table c dp dm c' -> exists lp lm u,
-  In_cls nat Nat.ltb c lp lm /\\ sorted nat Nat.ltb lp /\\ sorted nat Nat.ltb lm
+  forall c dp dm c', table c dp dm c' -> exists lp lm u, 0 < u < 1
+  /\\ In_cls nat Nat.ltb c lp lm /\\ sorted nat Nat.ltb lp /\\ sorted nat Nat.ltb lm
   /\\ dep nat p u lp = dp /\\ dep nat p u lm = dm
   /\\ In_cls nat Nat.ltb c' (serve nat p u lp) (serve nat p u lm)""",
         covers="item 1 from S0 to S2-: each step of the table occurs",
@@ -261,8 +301,8 @@ THEOREMS = (
         mutants=(
             Mutant(
                 _COUPLING,
-                "table c dp dm c' -> exists lp lm u,",
-                "table c dm dp c' -> exists lp lm u,",
+                "table c dp dm c' -> exists lp lm u, 0 < u",
+                "table c dm dp c' -> exists lp lm u, 0 < u",
                 "the departures exchanged",
             ),
         ),
@@ -277,8 +317,8 @@ THEOREMS = (
   | true, true => c = S0 \\/ c = S2p
   | false, true => c = S1p
   | true, false => False
-  end -> exists A x B u r,
-  sorted nat Nat.ltb (A ++ x :: B) /\\ r <= p x
+  end -> exists A x B u r, 0 < u < 1
+  /\\ sorted nat Nat.ltb (A ++ x :: B) /\\ r <= p x
   /\\ ldep u r = dp /\\ dep nat p u (A ++ x :: B) = dm
   /\\ In_cls nat Nat.ltb c (learner nat u r A x B) (serve nat p u (A ++ x :: B))""",
         covers="item 1, round t: each step occurs",
@@ -398,19 +438,21 @@ THEOREMS = (
   exists u00 u11 u01 r : R,
   let psi_of := fun u es => psi nat (run nat Nat.ltb p es (learner nat u r [0%nat] 1%nat []))
                                     (run nat Nat.ltb p es (serve nat p u l)) in
-  r = p 1%nat
+  0 < u00 < 1 /\\ 0 < u11 < 1 /\\ 0 < u01 < 1 /\\ r = p 1%nat
   /\\ (ldep u00 r = false /\\ dep nat p u00 l = false /\\ psi_of u00 [] = 0%Z)
   /\\ (ldep u11 r = true /\\ dep nat p u11 l = true
-     /\\ psi_of u11 [] = 0%Z /\\ exists es, psi_of u11 es = (-1)%Z)
+     /\\ psi_of u11 [] = 0%Z
+     /\\ exists es, Forall (fun e => 0 < fst e < 1) es /\\ psi_of u11 es = (-1)%Z)
   /\\ (ldep u01 r = false /\\ dep nat p u01 l = true
-     /\\ psi_of u01 [] = 1%Z /\\ exists es, psi_of u01 es = 0%Z)""",
+     /\\ psi_of u01 [] = 1%Z
+     /\\ exists es, Forall (fun e => 0 < fst e < 1) es /\\ psi_of u01 es = 0%Z)""",
         covers="item 2: each value occurs",
         anchors=(*_AUTOMATON[1:], _LEARNER),
         mutants=(
             Mutant(
                 _COUPLING,
-                "/\\ psi_of u01 [] = 1%Z /\\",
-                "/\\ psi_of u01 [] = (-1)%Z /\\",
+                "/\\ psi_of u01 [] = 1%Z",
+                "/\\ psi_of u01 [] = (-1)%Z",
                 "the other sign",
             ),
         ),
@@ -523,7 +565,7 @@ THEOREMS = (
   forall n t (Phi : list nat -> R) s v, (forall g g', Forall2 le g g' -> Phi g <= Phi g') ->
   ach r avail n t Phi s v -> V r avail n t Phi s <= v""",
         covers="item 2: no policy does better (idling, any job, any server, history, coins)",
-        anchors=(*_GREEDY[:1], *_GREEDY[6:], _POLICY),
+        anchors=(*_GREEDY[:1], *_GREEDY[6:], *_POLICIES),
         refutations=(
             f"""GreedyOptimal.any_function_false : ~ ({_RATED}
   forall n t (Phi : list nat -> R) s v,
@@ -544,7 +586,7 @@ THEOREMS = (
         statement="""forall r : nat -> R, (forall p, 0 <= r p <= 1) ->
   forall avail n t (Phi : list nat -> R) s, ach r avail n t Phi s (V r avail n t Phi s)""",
         covers="that the bound of item 2 is the value of a policy",
-        anchors=(*_GREEDY[6:], _POLICY),
+        anchors=(*_GREEDY[6:], *_POLICIES),
         mutants=(
             Mutant(
                 _FILE,
@@ -784,9 +826,8 @@ REACH = (
     Reach(
         "contextual.coupling_automaton",
         outside=(
-            "an empty start; where a step or a value occurs, that its uniforms are between 0 and 1 "
-            "(in the proofs they are); that reached pairs take all 12 steps; ties that differ "
-            "between the queues (item 3); items 4 and 5"
+            "an empty start; that reached pairs take all 12 steps; ties that differ between the "
+            "queues (item 3); items 4 and 5"
         ),
         uncovered="that coupled queues have the laws of the two policy-switching queues",
     ),

@@ -413,20 +413,22 @@ Definition p3 (x : nat) : R := match x with O => 3/4 | _ => 1/2 end.
 Theorem every_value : exists u00 u11 u01 r : R, let l := [0; 1]%nat in
   let psi_of := fun u es => psi nat (run nat gt2 p3 es (learner nat u r [0%nat] 1%nat []))
                                     (run nat gt2 p3 es (serve nat p3 u l)) in
-  r = p3 1%nat
+  0 < u00 < 1 /\ 0 < u11 < 1 /\ 0 < u01 < 1 /\ r = p3 1%nat
   /\ (ldep u00 r = false /\ dep nat p3 u00 l = false /\ psi_of u00 [] = 0%Z)
   /\ (ldep u11 r = true /\ dep nat p3 u11 l = true
-     /\ psi_of u11 [] = 0%Z /\ exists es, psi_of u11 es = (-1)%Z)
+     /\ psi_of u11 [] = 0%Z
+     /\ exists es, Forall (fun e => 0 < fst e < 1) es /\ psi_of u11 es = (-1)%Z)
   /\ (ldep u01 r = false /\ dep nat p3 u01 l = true
-     /\ psi_of u01 [] = 1%Z /\ exists es, psi_of u01 es = 0%Z).
+     /\ psi_of u01 [] = 1%Z
+     /\ exists es, Forall (fun e => 0 < fst e < 1) es /\ psi_of u01 es = 0%Z).
 Proof.
-  exists (7/8), (1/4), (5/8), (1/2). cbv zeta. split; [reflexivity|].
+  exists (7/8), (1/4), (5/8), (1/2). cbv zeta. do 3 (split; [lra|]). split; [reflexivity|].
   unfold ldep, dep, learner, serve, p3. repeat (match goal with
     |- context [Rle_dec ?a ?b] => destruct (Rle_dec a b); try (exfalso; lra) end).
   repeat split.
-  - exists [(5/8, None)]. simpl. unfold round, arrive, serve, p3. simpl.
+  - exists [(5/8, None)]. split; [repeat constructor; simpl; lra|]. simpl. unfold round, arrive, serve, p3. simpl.
     repeat (match goal with |- context [Rle_dec ?a ?b] => destruct (Rle_dec a b); try (exfalso; lra) end). reflexivity.
-  - exists [(1/4, None); (1/4, None)]. simpl. unfold round, arrive, serve, p3. simpl.
+  - exists [(1/4, None); (1/4, None)]. split; [repeat constructor; simpl; lra|]. simpl. unfold round, arrive, serve, p3. simpl.
     repeat (match goal with |- context [Rle_dec ?a ?b] => destruct (Rle_dec a b); try (exfalso; lra); simpl end).
     reflexivity.
 Qed.
@@ -448,14 +450,15 @@ Qed.
 Ltac decide_uniforms := unfold serve, dep, ldep, learner, p3; simpl; repeat (match goal with
   |- context [Rle_dec ?a ?b] => destruct (Rle_dec a b); try (exfalso; lra); simpl end).
 Ltac ordered := unfold sorted; repeat (constructor; try reflexivity).
-Theorem every_step : forall c dp dm c', table c dp dm c' -> exists lp lm u,
-  In_cls nat gt2 c lp lm /\ sorted nat gt2 lp /\ sorted nat gt2 lm
+Theorem every_step : forall c dp dm c', table c dp dm c' -> exists lp lm u, 0 < u < 1
+  /\ In_cls nat gt2 c lp lm /\ sorted nat gt2 lp /\ sorted nat gt2 lm
   /\ dep nat p3 u lp = dp /\ dep nat p3 u lm = dm
   /\ In_cls nat gt2 c' (serve nat p3 u lp) (serve nat p3 u lm).
 Proof.
-  assert (X : forall c dp dm c' lp lm u, In_cls nat gt2 c lp lm -> sorted nat gt2 lp -> sorted nat gt2 lm ->
+  assert (X : forall c dp dm c' lp lm u, 0 < u < 1 ->
+    In_cls nat gt2 c lp lm -> sorted nat gt2 lp -> sorted nat gt2 lm ->
     dep nat p3 u lp = dp /\ dep nat p3 u lm = dm /\ In_cls nat gt2 c' (serve nat p3 u lp) (serve nat p3 u lm) ->
-    exists lp lm u, In_cls nat gt2 c lp lm /\ sorted nat gt2 lp /\ sorted nat gt2 lm
+    exists lp lm u, 0 < u < 1 /\ In_cls nat gt2 c lp lm /\ sorted nat gt2 lp /\ sorted nat gt2 lm
     /\ dep nat p3 u lp = dp /\ dep nat p3 u lm = dm
     /\ In_cls nat gt2 c' (serve nat p3 u lp) (serve nat p3 u lm)) by (intros; do 3 eexists; eauto).
   pose proof (c1p nat gt2 []) as P. pose proof (c1m nat gt2 []) as M.
@@ -463,34 +466,34 @@ Proof.
   pose proof (c2p nat gt2 [0%nat] 1%nat [] 2%nat [] eq_refl) as PP.
   pose proof (c2m nat gt2 [0%nat] 2%nat [] 1%nat [] eq_refl) as MM. simpl in *.
   intros [| | | |] [|] [|] c' T; simpl in T; try contradiction; try (destruct T as [T|T]); subst c'.
-  - apply (X _ _ _ _ [0%nat] [0%nat] (1/4)); [constructor|ordered|ordered|]. decide_uniforms. repeat split; constructor.
-  - apply (X _ _ _ _ [0%nat] [0%nat] (7/8)); [constructor|ordered|ordered|]. decide_uniforms. repeat split; constructor.
-  - apply (X _ _ _ _ [0; 1]%nat [1]%nat (1/4)); [apply (P 0%nat)|ordered|ordered|]. decide_uniforms. repeat split; apply P.
-  - apply (X _ _ _ _ [0]%nat [] (1/4)); [apply P|ordered|ordered|]. decide_uniforms. repeat split; constructor.
-  - apply (X _ _ _ _ [0]%nat [] (7/8)); [apply P|ordered|ordered|]. decide_uniforms. repeat split; apply P.
-  - apply (X _ _ _ _ [1]%nat [0; 1]%nat (1/4)); [apply (M 0%nat)|ordered|ordered|]. decide_uniforms. repeat split; apply M.
-  - apply (X _ _ _ _ [] [0]%nat (1/4)); [apply M|ordered|ordered|]. decide_uniforms. repeat split; constructor.
-  - apply (X _ _ _ _ [] [0]%nat (7/8)); [apply M|ordered|ordered|]. decide_uniforms. repeat split; apply M.
-  - apply (X _ _ _ _ [0]%nat [1]%nat (1/4)); [apply P2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; constructor.
-  - apply (X _ _ _ _ [0; 1]%nat [0; 2]%nat (1/4)); [exact PP|ordered|ordered|]. decide_uniforms. repeat split; apply P2; reflexivity.
-  - apply (X _ _ _ _ [0]%nat [1]%nat (5/8)); [apply P2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; apply M.
-  - apply (X _ _ _ _ [0]%nat [1]%nat (7/8)); [apply P2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; apply P2; reflexivity.
-  - apply (X _ _ _ _ [1]%nat [0]%nat (1/4)); [apply M2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; constructor.
-  - apply (X _ _ _ _ [0; 2]%nat [0; 1]%nat (1/4)); [exact MM|ordered|ordered|]. decide_uniforms. repeat split; apply M2; reflexivity.
-  - apply (X _ _ _ _ [1]%nat [0]%nat (5/8)); [apply M2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; apply P.
-  - apply (X _ _ _ _ [1]%nat [0]%nat (7/8)); [apply M2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; apply M2; reflexivity.
+  - apply (X _ _ _ _ [0%nat] [0%nat] (1/4)); [lra|constructor|ordered|ordered|]. decide_uniforms. repeat split; constructor.
+  - apply (X _ _ _ _ [0%nat] [0%nat] (7/8)); [lra|constructor|ordered|ordered|]. decide_uniforms. repeat split; constructor.
+  - apply (X _ _ _ _ [0; 1]%nat [1]%nat (1/4)); [lra|apply (P 0%nat)|ordered|ordered|]. decide_uniforms. repeat split; apply P.
+  - apply (X _ _ _ _ [0]%nat [] (1/4)); [lra|apply P|ordered|ordered|]. decide_uniforms. repeat split; constructor.
+  - apply (X _ _ _ _ [0]%nat [] (7/8)); [lra|apply P|ordered|ordered|]. decide_uniforms. repeat split; apply P.
+  - apply (X _ _ _ _ [1]%nat [0; 1]%nat (1/4)); [lra|apply (M 0%nat)|ordered|ordered|]. decide_uniforms. repeat split; apply M.
+  - apply (X _ _ _ _ [] [0]%nat (1/4)); [lra|apply M|ordered|ordered|]. decide_uniforms. repeat split; constructor.
+  - apply (X _ _ _ _ [] [0]%nat (7/8)); [lra|apply M|ordered|ordered|]. decide_uniforms. repeat split; apply M.
+  - apply (X _ _ _ _ [0]%nat [1]%nat (1/4)); [lra|apply P2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; constructor.
+  - apply (X _ _ _ _ [0; 1]%nat [0; 2]%nat (1/4)); [lra|exact PP|ordered|ordered|]. decide_uniforms. repeat split; apply P2; reflexivity.
+  - apply (X _ _ _ _ [0]%nat [1]%nat (5/8)); [lra|apply P2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; apply M.
+  - apply (X _ _ _ _ [0]%nat [1]%nat (7/8)); [lra|apply P2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; apply P2; reflexivity.
+  - apply (X _ _ _ _ [1]%nat [0]%nat (1/4)); [lra|apply M2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; constructor.
+  - apply (X _ _ _ _ [0; 2]%nat [0; 1]%nat (1/4)); [lra|exact MM|ordered|ordered|]. decide_uniforms. repeat split; apply M2; reflexivity.
+  - apply (X _ _ _ _ [1]%nat [0]%nat (5/8)); [lra|apply M2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; apply P.
+  - apply (X _ _ _ _ [1]%nat [0]%nat (7/8)); [lra|apply M2; reflexivity|ordered|ordered|]. decide_uniforms. repeat split; apply M2; reflexivity.
 Qed.
-Theorem every_switch : forall dp dm c, switch_table dp dm c -> exists A x B u r,
-  sorted nat gt2 (A ++ x :: B) /\ r <= p3 x /\ ldep u r = dp /\ dep nat p3 u (A ++ x :: B) = dm
+Theorem every_switch : forall dp dm c, switch_table dp dm c -> exists A x B u r, 0 < u < 1
+  /\ sorted nat gt2 (A ++ x :: B) /\ r <= p3 x /\ ldep u r = dp /\ dep nat p3 u (A ++ x :: B) = dm
   /\ In_cls nat gt2 c (learner nat u r A x B) (serve nat p3 u (A ++ x :: B)).
 Proof.
   intros [|] [|] c T; simpl in T; try contradiction; try (destruct T as [T|T]); subst c.
-  - exists [], 0%nat, [], (1/4), (3/4). simpl. split; [ordered|]. split; [simpl; lra|]. decide_uniforms.
+  - exists [], 0%nat, [], (1/4), (3/4). simpl. split; [lra|]. split; [ordered|]. split; [simpl; lra|]. decide_uniforms.
     repeat split; constructor.
-  - exists [0%nat], 1%nat, [], (1/4), (1/2). simpl. split; [ordered|]. split; [simpl; lra|]. decide_uniforms.
+  - exists [0%nat], 1%nat, [], (1/4), (1/2). simpl. split; [lra|]. split; [ordered|]. split; [simpl; lra|]. decide_uniforms.
     repeat split; apply (c2p nat gt2 [] 0%nat [] 1%nat []); reflexivity.
-  - exists [0%nat], 1%nat, [], (5/8), (1/2). simpl. split; [ordered|]. split; [simpl; lra|]. decide_uniforms.
+  - exists [0%nat], 1%nat, [], (5/8), (1/2). simpl. split; [lra|]. split; [ordered|]. split; [simpl; lra|]. decide_uniforms.
     repeat split; apply (c1p nat gt2 [] 0%nat [1%nat]).
-  - exists [], 0%nat, [], (7/8), (3/4). simpl. split; [ordered|]. split; [simpl; lra|]. decide_uniforms.
+  - exists [], 0%nat, [], (7/8), (3/4). simpl. split; [lra|]. split; [ordered|]. split; [simpl; lra|]. decide_uniforms.
     repeat split; constructor.
 Qed.

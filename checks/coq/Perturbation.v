@@ -73,6 +73,44 @@ Proof.
   change (weight lam mu alpha (S s)) with (weight lam mu alpha s * (lam * alpha s / mu (S s))). field. lra.
 Qed.
 
+(** The law above is the stationary one, and there is no other: numbers that add up to 1 leave each
+    state as often as they enter it exactly if they are this law.  Proof: what flows up from s and down
+    from s + 1 is equal at 0, and then at each s, by the balance of s; so each number is the one
+    below times lam alpha(s) / mu(s+1), and the sum fixes the first. *)
+Definition balanced (p : nat -> R) : Prop := forall s, (s <= N)%nat ->
+  p s * (lam * alpha s + mu s) =
+    match s with O => 0 | S k => p k * (lam * alpha k) end
+    + (if (s <? N)%nat then p (S s) * mu (S s) else 0).
+Theorem law_is_stationary : forall p,
+  (sumn (S N) p = 1 /\ balanced p) <-> (forall s, (s <= N)%nat -> p s = nu s).
+Proof.
+  intros p. pose proof ok as (_ & H0 & Hm & _ & HN). split.
+  - intros [H1 B].
+    assert (F : forall s, (s < N)%nat -> p s * (lam * alpha s) = p (S s) * mu (S s)).
+    { intros s Hs. pose proof (B s ltac:(lia)) as E. destruct (Nat.ltb_spec s N) as [_|]; [|lia].
+      induction s as [|k IH]; [rewrite H0 in E; lra|].
+      pose proof (B k ltac:(lia)) as Ek. destruct (Nat.ltb_spec k N) as [_|]; [|lia].
+      specialize (IH ltac:(lia) Ek). lra. }
+    assert (W : forall s, (s <= N)%nat -> p s = p 0%nat * weight lam mu alpha s).
+    { induction s; intros Hs; [simpl; ring|]. pose proof (F s Hs) as E. pose proof (Hm (S s) ltac:(lia)).
+      cbn [weight]. rewrite IHs in E by lia. apply (Rmult_eq_reg_r (mu (S s))); [|lra].
+      rewrite <- E. field. lra. }
+    rewrite (sumn_ext (S N) p (fun s => p 0%nat * weight lam mu alpha s)) in H1 by (intros; apply W; lia).
+    rewrite sumn_scal in H1. intros s Hs. rewrite W by auto. unfold law. pose proof total_pos.
+    apply (Rmult_eq_reg_r (sumn (S N) (weight lam mu alpha))); [|lra].
+    replace (p 0%nat * weight lam mu alpha s * sumn (S N) (weight lam mu alpha))
+      with (weight lam mu alpha s * (p 0%nat * sumn (S N) (weight lam mu alpha))) by ring.
+    rewrite H1. field. lra.
+  - intros E. split.
+    + rewrite (sumn_ext (S N) p nu) by (intros; apply E; lia). apply law_sums_to_1.
+    + intros s Hs. rewrite E by auto. destruct (Nat.ltb_spec s N) as [HsN|HsN].
+      * rewrite (E (S s)) by lia. pose proof (law_balance s HsN). destruct s as [|k]; [rewrite H0; lra|].
+        rewrite (E k) by lia. pose proof (law_balance k ltac:(lia)). lra.
+      * assert (Z : alpha s = 0) by (replace s with N by lia; exact HN). rewrite Z.
+        destruct s as [|k]; [rewrite H0; lra|].
+        rewrite (E k) by lia. pose proof (law_balance k ltac:(lia)). lra.
+Qed.
+
 (** ** Any numbers e: the mean of lam alpha(s) e(s+1) - mu(s) e(s) is 0
 
     Partial sums telescope to lam alpha(n) nu(n) e(n+1), and alpha(N) = 0. *)
@@ -222,6 +260,18 @@ Proof.
   split; lra.
 Qed.
 End One.
+
+(** Without the sum of 1 it is false: all numbers 0, and no state but 0. *)
+Theorem stationary_without_sum_false : ~ (forall N lam mu alpha, model N lam mu alpha ->
+  forall p, balanced N lam mu alpha p -> forall s, (s <= N)%nat -> p s = law N lam mu alpha s).
+Proof.
+  intros F.
+  assert (M : model 0 1 INR (fun _ => 0)).
+  { split; [lra|]. split; [reflexivity|]. split; [intros; lia|]. split; [intros; lra|reflexivity]. }
+  assert (B : balanced 0 1 INR (fun _ => 0) (fun _ => 0)).
+  { intros s Hs. replace s with 0%nat by lia. simpl. ring. }
+  pose proof (F _ _ _ _ M _ B 0%nat ltac:(lia)) as E. unfold law in E. simpl in E. lra.
+Qed.
 
 (** ** Item 2: the difference of two models, exactly
 

@@ -42,7 +42,7 @@ class Rejected(Exception):
 _FORBIDDEN = re.compile(
     r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjectures?|Declare\s+ML|Load|LoadPath|ML\s+Path"
     r"|bypass_check|Unset\s+(?:Guard|Positivity|Universe)\s+Checking|type_in_type|Redirect|Drop|Cd"
-    r"|Extraction|Delimit|Undelimit|Bind\s+Scope|Global|global|export)\b"
+    r"|Definitional\s+UIP|Extraction|Delimit|Undelimit|Bind\s+Scope|Global|global|export)\b"
 )
 # What changes how a statement is read wherever the file is imported, if it leaves its section.
 _READING = re.compile(r"\b(Notation|Infix|Coercion|Canonical|SubClass)\b")
@@ -80,11 +80,16 @@ def code_of(text: str) -> str:
 
 
 def require_closed(name: str, text: str) -> None:
-    """Raise unless a text can stand between parentheses and say nothing beyond them."""
+    """Raise unless a text can stand between parentheses and say nothing beyond them.
+
+    Letters of other alphabets are refused: some look like those of this one.
+    """
     level = lowest = 0
     for sign in code_of(text):
         level += (sign == "(") - (sign == ")")
         lowest = min(level, lowest)
+    if not text.isascii():
+        raise ValueError(f"{name} = {text!r}: must be ASCII")
     if not text.strip() or level or lowest or re.search(r"\.(\s|$)", code_of(text)):
         raise ValueError(f"{name} = {text!r}: must be one proposition of Coq, without a full stop")
 
@@ -95,6 +100,7 @@ def complaint(code: str) -> str:
     if found:
         return f"contains {found[0]!r}"
     open_parts: list[str] = []
+    code = re.sub(r'"[^"]*"', '""', code)  # a string may look like sentences
     for sentence in re.split(r"\.\s", code):
         words = sentence.split()
         if words[:1] == ["Section"] or (words[:1] == ["Module"] and ":=" not in words):
@@ -102,7 +108,9 @@ def complaint(code: str) -> str:
         elif words[:1] == ["End"] and open_parts:
             open_parts.pop()
         found = _READING.search(sentence)
-        if found and words[0] not in ("Local", "#[local]") and "Section" not in open_parts:
+        # A coercion or a canonical structure outlives its section, a notation does not.
+        ends = "Section" in open_parts and found and found[0] in ("Notation", "Infix")
+        if found and words[0] not in ("Local", "#[local]") and not ends:
             return f"contains {found[0]!r} outside a section and not Local"
     return ""
 
@@ -277,6 +285,8 @@ class Programs:
         """Exit status, standard output and standard error; raises at so many time limits."""
         # Variables of Coq's own could bring in other files than those of the folder.
         kept = {name: text for name, text in os.environ.items() if not name.startswith("COQ")}
+        # Nor may the folders where Coq looks for libraries of the user's own.
+        kept |= dict.fromkeys(("XDG_DATA_HOME", "XDG_DATA_DIRS"), os.devnull)
         with self.lock:
             if self.closed:
                 raise Rejected("interrupted")

@@ -288,7 +288,7 @@ def _wrapper(book: _Book, pins: Sequence[Pinned]) -> str:
     modules = book.needs[pins[0].module]
     rows = [f"From Book Require Import {' '.join(modules)}."]
     # Coq's library comes after the book, so that its names and notations have the last word.
-    rows += ["From Coq Require Import ZArith Arith List Lia Lra Reals."]
+    rows += ["From Coq Require Import Prelude ZArith Arith List Lia Lra Reals."]
     rows += ["Import ListNotations.", "Open Scope R_scope."]
     for number, pin in enumerate(pins):
         rows += [f"Module P{number}.", f"Definition claim : Prop := (\n{pin.statement}\n)."]

@@ -19,7 +19,7 @@ from typing import Any
 
 from checks import ledger
 from checks.claim import TOPICS
-from checks.methods.coq import CLASSIC, PROFILES
+from checks.methods.coq import CLASSIC, PROFILES, code_of
 from checks.methods.kernel import SOURCES, Reach, Result, Theorem, all_reaches, all_theorems
 
 RECORD = ledger.BASELINES / "kernel.json"
@@ -43,11 +43,11 @@ def needs(module: str, sources: Path = SOURCES) -> tuple[str, ...]:
     if not path.is_file():
         raise ValueError(f"module = {module!r}: must be a source in {sources.name}")
     found = {module}
-    for names in re.findall(
-        r"^From Book Require (?:Export |Import )?([^.]+)\.", path.read_text("utf-8"), re.M
-    ):
-        for name in names.split():
-            found.update(needs(name, sources))
+    for sentence in re.split(r"\.\s", code_of(path.read_text("utf-8"))):
+        # However it is written; a name of Coq's library that is also a source is one too many.
+        for name in re.findall(r"\w+", sentence) if re.search(r"\bRequire\b", sentence) else ():
+            if name not in found and (sources / f"{name}.v").is_file():
+                found.update(needs(name, sources))
     return tuple(sorted(found))
 
 

@@ -81,6 +81,15 @@ _NAMES = (
         "split; [intros [|[|[|j]]] Hj; simpl; try lra; lia | "
         "intros H; specialize (H 0%nat ltac:(lia)); lra]",
     ),
+    # What hypotheses say, in full: one that asks for more would make every theorem say less.
+    Anchor(
+        "forall m mu, rates m mu <-> (forall j, (j < m)%nat -> 0 < mu j < 1)",
+        "intros m mu; split; intros H; exact H",
+    ),
+    Anchor(
+        "forall m h, arms m h <-> (forall a, In a h -> (a < m)%nat)",
+        "intros m h; split; intros H; exact H",
+    ),
 )
 
 
@@ -322,6 +331,11 @@ THEOREMS = (
                 "split; [simpl; split; [intros [|[|j]] Hj; unfold avail; simpl; try lra; lia | "
                 "split; [intros [|[|j]] Hj; unfold avail; simpl; try lra; lia | exact I]] | "
                 "intros [H _]; specialize (H 1%nat ltac:(lia)); unfold avail in H; simpl in H; lra]",
+            ),
+            Anchor(
+                "forall m mu a t, greedy m mu (a :: t) <-> "
+                "(forall j, (j < m)%nat -> avail mu t j <= avail mu t a) /\\ greedy m mu t",
+                "intros m mu a t; split; intros H; exact H",
             ),
         ),
         refutations=(
@@ -648,10 +662,7 @@ THEOREMS = (
     ),
 )
 
-_PAY = (
-    "that a pull d steps after the last one is rewarded with probability 1 - q^d, whatever was "
-    "answered (recharge.age_state): it is the definition here"
-)
+_PAY = "that a pull pays 1 - q^d (recharge.age_state), which is the definition here"
 
 REACH = (
     Reach(
