@@ -17,7 +17,7 @@ import pytest
 
 from checks.__main__ import main
 from checks.methods import coq, kernel, kernel_record
-from checks.methods.kernel import Anchor, Mutant, Theorem, verify
+from checks.methods.kernel import Anchor, Mutant, Reach, Theorem, verify
 
 INSTALLED = coq.version() is not None
 REQUIRED = os.environ.get("COQ_REQUIRED") == "1"
@@ -548,6 +548,15 @@ def test_bad_input(tmp_path, capsys):
     ):
         with pytest.raises(ValueError, match=f"^{name} = "):
             changed(TEN, **values)
+    for values in (
+        ("all of it", None, "whole"),
+        ("", None, "in part"),
+        ("much", None, "much"),
+        ("It ends.", None, "a step"),
+        ("a\nb", None, "a step"),
+    ):
+        with pytest.raises(ValueError, match="must be"):
+            Reach("topic.ten", *values)
     for values in (("True", ""), ("True", "exact I. Qed. Goal False"), ("True.", "exact I")):
         with pytest.raises(ValueError, match="must be"):
             Anchor(*values)

@@ -780,6 +780,7 @@ REACH = (
     Reach(
         "admission.perturbation_identity",
         outside="",
+        extent="whole",
         uncovered="",
     ),
     Reach(

@@ -834,6 +834,7 @@ REACH = (
     Reach(
         "contextual.path_likelihood",
         outside="",
+        extent="whole",
         uncovered="",
     ),
     Reach(
@@ -871,6 +872,7 @@ REACH = (
     Reach(
         "contextual.mgf_step",
         outside="",
+        extent="whole",
     ),
     Reach(
         "contextual.elliptical_count",
@@ -878,6 +880,7 @@ REACH = (
             "all but one round: determinants, the sums over rounds and servers, the number of "
             "bad rounds with 32, and that 16/ln 2 is least and below 23.0832"
         ),
+        extent="a step",
     ),
     Reach(
         "contextual.queue_tail",
@@ -885,6 +888,7 @@ REACH = (
             "the tail: the moment that shrinks, Markov's inequality, the bad rounds; and that "
             "CQB-epsilon and CQB-Opt have the drift"
         ),
+        extent="a step",
     ),
     Reach(
         "contextual.theorem_5_5",
@@ -892,5 +896,6 @@ REACH = (
             "all but Chebyshev's inequality: the bounds M_t and Delta_t, their sums, the "
             "order in T, and how large the bound is"
         ),
+        extent="a step",
     ),
 )

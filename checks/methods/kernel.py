@@ -193,13 +193,20 @@ class Reach:
     uncovered : str, optional
         What neither they nor the other checks of the claim reach, where that is less than the
         claim's own ``uncovered``; empty if nothing is left.
+    extent : {"whole", "in part", "a step"}
+        How much of the claim they are: all of it, its core or parts, or a single step.
     """
 
     claim: str
     outside: str
     uncovered: str | None = None
+    extent: str = "in part"
 
     def __post_init__(self) -> None:
+        if self.extent not in ("whole", "in part", "a step"):
+            raise ValueError(f"extent = {self.extent!r}: must be whole, in part or a step")
+        if (self.extent == "whole") != (not self.outside):
+            raise ValueError(f"extent = {self.extent!r}: must be whole if nothing is outside")
         for text in (self.outside, self.uncovered or ""):
             if "\n" in text or text.endswith("."):
                 raise ValueError(f"outside = {text!r}: must be a line without a full stop")

@@ -182,7 +182,7 @@ class Word:
         """The name of the method as the headline of a card has it."""
         if not self.accepted:
             return ""
-        return "kernel (in part)" if self.reach.outside else "kernel"
+        return "kernel" if self.reach.extent == "whole" else f"kernel ({self.reach.extent})"
 
     @property
     def summary(self) -> str:
