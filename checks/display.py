@@ -306,7 +306,8 @@ class Card:
     def text(self, *, evidence: bool = False) -> str:
         """The card as plain text, with every check's finding if ``evidence``."""
         head, space = self.claim.id, WIDTH - len(self.claim.id) - len(self.headline)
-        lines = [head + " " * max(space, 2) + self.headline, textwrap.fill(self.title + ".", WIDTH)]
+        between = " " * space if space > 1 else "\n"  # a line of its own where one is too short
+        lines = [head + between + self.headline, textwrap.fill(self.title + ".", WIDTH)]
         lines += [_row(label, text) for label, text in self.rows()]
         if evidence:
             for number, (name, text) in enumerate(self.numbers()):

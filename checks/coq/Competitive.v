@@ -3,10 +3,22 @@
     Pathwise, in the limit, and the refutation of 1.29. *)
 
 From Coq Require Import Reals Lra Lia List Arith.
-From Coquelicot Require Import Rcomplements.
 From Book Require Export Recharge Optimum Memoryless Ratio.
 Import ListNotations.
 Open Scope R_scope.
+
+(** h is at least c times the bound on OPT, if c is at most the minimum of g. *)
+Lemma hamacher_at_least m mu c : (0 < m)%nat -> rates m mu -> (forall r, 0 < r -> c <= g r) ->
+  c * (1 - exp (- rho m mu)) <= hamacher m mu.
+Proof.
+  intros Hm Hr Hg. pose proof (rho_pos m mu Hm Hr) as Hp. specialize (Hg _ Hp). unfold g in Hg.
+  set (E := 1 - exp (- rho m mu)) in *.
+  assert (HE : 0 < E). { assert (exp (- rho m mu) < exp 0) by (apply exp_increasing; lra).
+    rewrite exp_0 in H. unfold E; lra. }
+  unfold hamacher. apply (Rmult_le_compat_r E) in Hg; [|lra].
+  replace (rho m mu / ((1 + rho m mu) * E) * E) with (rho m mu / (1 + rho m mu)) in Hg by (field; lra).
+  exact Hg.
+Qed.
 
 (** [a] is the learner's sequence, [b] any sequence of the same length, [c] at most the minimum of
     g. Proof: U(a) >= h (T - regret), U(b) <= T (1 - exp(-rho)) + m, and h >= c (1 - exp(-rho)). *)
@@ -16,17 +28,9 @@ Theorem competitive_pathwise : forall m mu a b, (0 < m)%nat -> rates m mu -> arm
   U mu a >= c * (U mu b - INR m) - hamacher m mu * regret m mu a.
 Proof.
   intros m mu a b Hm Hr Ha Hb Hl c Hc Hg.
-  pose proof (hamacher_pathwise m mu a Hm Hr Ha) as L.
-  pose proof (opt_upper_bound_exp m mu b Hr Hb) as O.
-  pose proof (rho_pos m mu Hm Hr) as Hp. specialize (Hg _ Hp). unfold g in Hg.
-  set (E := 1 - exp (- rho m mu)) in *.
-  assert (HE : 0 < E). { assert (exp (- rho m mu) < exp 0) by (apply exp_increasing; lra).
-    rewrite exp_0 in H. unfold E; lra. }
-  assert (K : c * E <= hamacher m mu).
-  { unfold hamacher. apply (Rmult_le_compat_r E) in Hg; [|lra].
-    replace (rho m mu / ((1 + rho m mu) * E) * E) with (rho m mu / (1 + rho m mu)) in Hg by (field; lra).
-    exact Hg. }
-  rewrite <- Hl in O. pose proof (pos_INR (length a)) as HT.
+  pose proof (hamacher_pathwise m mu a Hm Hr Ha) as L. pose proof (hamacher_at_least m mu c Hm Hr Hg) as K.
+  pose proof (opt_upper_bound_exp m mu b Hr Hb) as O. rewrite <- Hl in O. set (E := 1 - exp (- rho m mu)) in *.
+  pose proof (pos_INR (length a)).
   assert (c * (U mu b - INR m) <= c * (INR (length a) * E)) by (apply Rmult_le_compat_l; lra).
   assert (INR (length a) * (c * E) <= INR (length a) * hamacher m mu) by (apply Rmult_le_compat_l; lra).
   lra.
@@ -38,45 +42,48 @@ Theorem competitive_strict : forall m mu a b, (0 < m)%nat -> rates m mu -> arms 
   U mu a >= 7701634 / 10000000 * (U mu b - INR m) - hamacher m mu * regret m mu a.
 Proof. intros. apply competitive_pathwise; auto; [lra|]. apply ratio_lower. Qed.
 
-(** In the limit, with the constant itself: c = 1 - s/(1+s)^2 at the root s.  If the regret of [a]
-    is eventually at most eps T, for every eps > 0, then U(a) is eventually at least c U(b) - eps
-    T. *)
-Theorem competitive_limit : forall s m mu a b, 0 < s -> exp s = 1 + s + s * s -> (0 < m)%nat -> rates m mu ->
-  (forall t, (a t < m)%nat) -> (forall t, (b t < m)%nat) ->
-  (forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat -> regret m mu (hist a T) <= eps * INR T) ->
-  forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
-    U mu (hist a T) >= (1 - s / (1 + s) ^ 2) * U mu (hist b T) - eps * INR T.
+(** ** In the limit, with the constant itself: c = 1 - s/(1+s)^2 at the root s
+
+    [v] is any number of packets a step that sequences of any length come close to: OPT is the largest.
+    Proof: c v <= c (1 - prod q) <= c (1 - exp(-rho)) <= h, and a learner without regret earns h. *)
+Lemma constant_times_opt s m mu v : 0 < s -> exp s = 1 + s + s * s -> (0 < m)%nat -> rates m mu ->
+  approached m mu v -> (1 - s / (1 + s) ^ 2) * v <= hamacher m mu.
 Proof.
-  intros s m mu a b Hs Es Hm Hr Ha Hb Hno eps He. set (c := 1 - s / (1 + s) ^ 2).
-  assert (Hc : 0 <= c <= 1).
-  { assert (0 < s / (1 + s) ^ 2) by (apply Rdiv_lt_0_compat; [auto|apply pow_lt; lra]).
-    assert (s / (1 + s) ^ 2 <= 1); [|unfold c; lra].
+  intros Hs Es Hm Hr Hv.
+  assert (Hg : forall r, 0 < r -> 1 - s / (1 + s) ^ 2 <= g r)
+    by (intros r Hr'; rewrite <- g_at_root by auto; apply g_min; auto).
+  assert (Hc : 0 <= 1 - s / (1 + s) ^ 2).
+  { assert (s / (1 + s) ^ 2 <= 1); [|lra].
     apply (Rmult_le_reg_r ((1 + s) ^ 2)); [apply pow_lt; lra|].
     unfold Rdiv. rewrite Rmult_assoc, Rinv_l by (apply pow_nonzero; lra). nra. }
-  assert (Hg : forall r, 0 < r -> c <= g r)
-    by (intros r Hr'; unfold c; rewrite <- g_at_root by auto; apply g_min; auto).
-  destruct (Hno (eps / 2)) as [T0 HT]; [lra|].
-  destruct (nfloor_ex (2 * INR m / eps)) as [T1' HT1'].
-  { apply Rmult_le_pos; [pose proof (pos_INR m); lra|left; apply Rinv_0_lt_compat; lra]. }
-  set (T1 := S T1'). assert (HT1 : 2 * INR m / eps < INR T1) by (unfold T1; rewrite S_INR; lra).
-  exists (Nat.max T0 T1). intros T HTT.
-  assert (H1 : regret m mu (hist a T) <= eps / 2 * INR T) by (apply HT; lia).
-  assert (H2 : 2 * INR m <= eps * INR T).
-  { assert (INR T1 <= INR T) by (apply le_INR; lia).
-    assert (2 * INR m / eps * eps = 2 * INR m) by (field; lra).
-    assert (2 * INR m / eps * eps <= INR T * eps) by (apply Rmult_le_compat_r; lra). lra. }
-  pose proof (competitive_pathwise m mu (hist a T) (hist b T) Hm Hr (hist_arms m a T Ha) (hist_arms m b T Hb)) as C.
-  rewrite !hist_length in C. specialize (C eq_refl c (proj1 Hc) Hg).
-  pose proof (rho_pos m mu Hm Hr) as Hp.
-  assert (Hh : 0 < hamacher m mu < 1).
-  { unfold hamacher. split; [apply Rdiv_lt_0_compat; lra|].
-    apply (Rmult_lt_reg_r (1 + rho m mu)); [lra|]. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. lra. }
-  pose proof (pos_INR T). pose proof (pos_INR m).
-  assert (hamacher m mu * regret m mu (hist a T) <= hamacher m mu * (eps / 2 * INR T)) by (apply Rmult_le_compat_l; lra).
-  assert (0 <= eps / 2 * INR T) by (apply Rmult_le_pos; lra).
-  assert (hamacher m mu * (eps / 2 * INR T) <= 1 * (eps / 2 * INR T)) by (apply Rmult_le_compat_r; lra).
-  assert (c * INR m <= 1 * INR m) by (apply Rmult_le_compat_r; lra).
-  lra.
+  pose proof (hamacher_at_least m mu _ Hm Hr Hg). pose proof (opt_at_most m mu v Hr Hv).
+  pose proof (prodq_ge_exp_rho m mu Hr).
+  assert ((1 - s / (1 + s) ^ 2) * v <= (1 - s / (1 + s) ^ 2) * (1 - exp (- rho m mu)))
+    by (apply Rmult_le_compat_l; lra). lra.
+Qed.
+
+(** On a path whose regret is o(T). *)
+Theorem competitive_limit : forall s m mu a v, 0 < s -> exp s = 1 + s + s * s -> (0 < m)%nat -> rates m mu ->
+  approached m mu v -> (forall t, (a t < m)%nat) ->
+  (forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat -> regret m mu (hist a T) <= eps * INR T) ->
+  forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
+    U mu (hist a T) >= ((1 - s / (1 + s) ^ 2) * v - eps) * INR T.
+Proof.
+  intros s m mu a v Hs Es Hm Hr Hv Ha Hno eps He.
+  destruct (no_regret_liminf m mu a Hm Hr Ha Hno eps He) as [T0 H]. exists T0. intros T HT.
+  specialize (H T HT). pose proof (constant_times_opt s m mu v Hs Es Hm Hr Hv). pose proof (pos_INR T). nra.
+Qed.
+
+(** In the mean, for a randomised learner whose expected regret is o(T). *)
+Theorem competitive_mean : forall s m mu d v, 0 < s -> exp s = 1 + s + s * s -> (0 < m)%nat -> rates m mu ->
+  approached m mu v -> laws m d ->
+  (forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat -> Law (d T) (regret m mu) <= eps * INR T) ->
+  forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
+    Law (d T) (U mu) >= ((1 - s / (1 + s) ^ 2) * v - eps) * INR T.
+Proof.
+  intros s m mu d v Hs Es Hm Hr Hv Hd Hno eps He.
+  destruct (no_regret_mean m mu d Hm Hr Hd Hno eps He) as [T0 H]. exists T0. intros T HT.
+  specialize (H T HT). pose proof (constant_times_opt s m mu v Hs Es Hm Hr Hv). pose proof (pos_INR T). nra.
 Qed.
 
 (** ** 1.29 is too small a price

@@ -4,7 +4,7 @@
     q a pull after d steps pays 1 - exp(-l d), which is at most 1 - y - y L + y l d, where y =
     exp(-L). *)
 
-From Coq Require Import Reals Lra Lia List Arith.
+From Coq Require Import Reals Lra Lia List Arith ZArith.
 From Book Require Export Recharge.
 Import ListNotations.
 Open Scope R_scope.
@@ -99,6 +99,30 @@ Proof.
   { rewrite <- (Rmult_1_r (INR m)), <- sumn_const. apply sumn_le. intros j Hj.
     unfold pulled; destruct (age h j); lra. }
   rewrite (prodq_exp m mu Hr). fold L. pose proof (exp_pos (- L)). nra.
+Qed.
+
+(** In the limit: a number of packets a step that sequences of any length come close to, such as OPT,
+    is at most 1 - prod q.  Proof: otherwise the m packets more would have to grow with T. *)
+Definition approached (m : nat) (mu : nat -> R) (v : R) : Prop := forall eps T0, 0 < eps ->
+  exists h, (T0 <= length h)%nat /\ arms m h /\ (v - eps) * INR (length h) <= U mu h.
+Lemma enough_steps x eps : 0 < eps -> exists T0, forall T, (T0 <= T)%nat -> x <= eps * INR T.
+Proof.
+  intros He. exists (Z.to_nat (up (x / eps))). intros T HT.
+  assert (E : x / eps <= INR T).
+  { apply Rle_trans with (INR (Z.to_nat (up (x / eps)))); [|apply le_INR; lia].
+    destruct (archimed (x / eps)) as [H _]. rewrite INR_IZR_INZ.
+    assert (IZR (up (x / eps)) <= IZR (Z.of_nat (Z.to_nat (up (x / eps))))) by (apply IZR_le; lia). lra. }
+  replace x with (eps * (x / eps)) by (field; lra). apply Rmult_le_compat_l; lra.
+Qed.
+Theorem opt_at_most : forall m mu v, rates m mu -> approached m mu v -> v <= 1 - prodq m mu.
+Proof.
+  intros m mu v Hr Hv. apply Rnot_lt_le. intros Hlt. set (eps := (v - (1 - prodq m mu)) / 3).
+  assert (He : 0 < eps) by (unfold eps; lra).
+  destruct (enough_steps (INR m) eps He) as [T0 H0].
+  destruct (Hv eps (S T0) He) as (h & HT & Ha & HU).
+  pose proof (opt_upper_bound m mu h Hr Ha) as O. specialize (H0 (length h) ltac:(lia)).
+  assert (0 < INR (length h)) by (apply lt_0_INR; lia).
+  assert (v = 1 - prodq m mu + 3 * eps) as E by (unfold eps; field). rewrite E in HU. nra.
 Qed.
 
 (** No additive constant saves the bound with 1 - prod q - 1/100: round robin on two servers of

@@ -91,6 +91,118 @@ Theorem reset_by_acceptance_false : ~ (forall mu es, 0 < mu < 1 ->
      * match last_acceptance es with None => 1 | Some d => 1 - (1 - mu) ^ d end).
 Proof. intros F. specialize (F (1/2) [Some false; Some true] ltac:(lra)). simpl in F. lra. Qed.
 
+(** ** recharge.age_state: all servers, and a learner
+
+    A state says of each of m servers whether it is free.  [sum_states m F] adds F over all 2^m states. *)
+Definition set_state (y : nat -> bool) (k : nat) (b : bool) : nat -> bool :=
+  fun j => if Nat.eqb j k then b else y j.
+Fixpoint sum_states (m : nat) (F : (nat -> bool) -> R) : R :=
+  match m with
+  | O => F (fun _ => false)
+  | S k => sum_states k (fun y => F (set_state y k true)) + sum_states k (fun y => F (set_state y k false))
+  end.
+(** What server j sees of a step: [Some (a, ok)] is a packet to server a with the answer ok, [None] a
+    step without a packet. *)
+Definition seen (j : nat) (e : option (nat * bool)) : option bool :=
+  match e with Some (a, ok) => if Nat.eqb a j then Some ok else None | None => None end.
+(** Chance that a server in state [y] gives this answer and is in state [x] after the step.  A packet is
+    accepted by a free server, which is busy then; a busy server becomes free with probability mu. *)
+Definition move (mu : R) (e : option bool) (y x : bool) : R :=
+  match e, y with
+  | None, true => if x then 1 else 0
+  | Some true, false => 0
+  | Some false, true => 0
+  | _, _ => if x then mu else 1 - mu
+  end.
+(** Joint probability of the choices, the answers and the state.  All servers are free at first and
+    independent of one another; [learner t c] is the chance of the choice c after the past t with its
+    answers: [Some a] for server a, [None] for no packet.  The latest step comes first. *)
+Fixpoint joint (m : nat) (mu : nat -> R) (learner : list (option (nat * bool)) -> option nat -> R)
+    (es : list (option (nat * bool))) (x : nat -> bool) : R :=
+  match es with
+  | [] => prodn m (fun j => if x j then 1 else 0)
+  | e :: t => learner t (option_map fst e)
+      * sum_states m (fun y => joint m mu learner t y * prodn m (fun j => move (mu j) (seen j e) (y j) (x j)))
+  end.
+
+Lemma sum_states_ext m F G : (forall y, F y = G y) -> sum_states m F = sum_states m G.
+Proof. revert F G. induction m; intros F G H; simpl; [apply H|]. f_equal; apply IHm; intros; apply H. Qed.
+Lemma sum_states_scal m F c : sum_states m (fun y => F y * c) = sum_states m F * c.
+Proof. revert F. induction m; intros F; simpl; [reflexivity|]. rewrite !IHm. ring. Qed.
+(** A sum over states of a product over servers is the product of sums. *)
+Lemma sum_states_prod m (f : nat -> bool -> R) :
+  sum_states m (fun y => prodn m (fun j => f j (y j))) = prodn m (fun j => f j true + f j false).
+Proof.
+  induction m; [reflexivity|]. cbn [sum_states prodn].
+  assert (E : forall b, sum_states m (fun y => prodn m (fun j => f j (set_state y m b j)) * f m (set_state y m b m))
+            = prodn m (fun j => f j true + f j false) * f m b).
+  { intros b. rewrite <- IHm, <- sum_states_scal. apply sum_states_ext. intros y.
+    unfold set_state at 2. rewrite Nat.eqb_refl. f_equal. apply prodn_ext. intros j Hj.
+    unfold set_state. destruct (Nat.eqb_spec j m); [lia|reflexivity]. }
+  rewrite !E. ring.
+Qed.
+
+(** Given the past the servers are independent, each with the weights of its own answers. *)
+Lemma joint_product m mu learner es : exists c, forall x, joint m mu learner es x =
+  c * prodn m (fun j => (if x j then fst else snd) (belief (mu j) (map (seen j) es))).
+Proof.
+  induction es as [|e t (c & IH)]; [exists 1; intros x; simpl; rewrite Rmult_1_l; apply prodn_ext;
+    intros j _; destruct (x j); reflexivity|].
+  exists (learner t (option_map fst e) * c). intros x. cbn [joint map belief].
+  set (w := fun j (b : bool) => (if b then fst else snd) (belief (mu j) (map (seen j) t))).
+  rewrite (sum_states_ext m _ (fun y => prodn m (fun j => w j (y j) * move (mu j) (seen j e) (y j) (x j)) * c)).
+  2:{ intros y. rewrite IH, prodn_mult. unfold w. ring. }
+  rewrite sum_states_scal, (sum_states_prod m (fun j b => w j b * move (mu j) (seen j e) b (x j))).
+  replace (prodn m (fun j => w j true * move (mu j) (seen j e) true (x j) + w j false * move (mu j) (seen j e) false (x j)))
+    with (prodn m (fun j => (if x j then fst else snd) (filt (mu j) (belief (mu j) (map (seen j) t)) (seen j e))));
+    [ring|].
+  apply prodn_ext. intros j _. unfold w, move, filt. destruct (seen j e) as [[|]|], (x j); simpl; ring.
+Qed.
+
+(** What a pull pays: the chance of a past and of server a being free then is 1 - q^d times the chance
+    of that past, d steps after the last packet to a, whatever the learner and the answers.  Proof: in
+    the product only the factor of a changes, and it changes as for one server. *)
+Theorem pull_pays : forall m mu learner es a, (a < m)%nat ->
+  sum_states m (fun x => joint m mu learner es x * (if x a then 1 else 0))
+  = match last_use (map (seen a) es) with None => 1 | Some d => 1 - (1 - mu a) ^ d end
+    * sum_states m (joint m mu learner es).
+Proof.
+  intros m mu learner es a Ha. destruct (joint_product m mu learner es) as (c & E).
+  set (r := match last_use (map (seen a) es) with None => 1 | Some d => 1 - (1 - mu a) ^ d end).
+  set (w := fun j (b : bool) => (if b then fst else snd) (belief (mu j) (map (seen j) es))).
+  assert (A : sum_states m (joint m mu learner es) = prodn m (fun j => w j true + w j false) * c).
+  { rewrite <- sum_states_prod, <- sum_states_scal. apply sum_states_ext. intros x. rewrite E. unfold w. ring. }
+  assert (B : sum_states m (fun x => joint m mu learner es x * (if x a then 1 else 0))
+            = prodn m (fun j => w j true + w j false * (if Nat.eqb a j then 0 else 1)) * c).
+  { transitivity (sum_states m (fun x => prodn m (fun j => w j (x j) * (if Nat.eqb a j then if x j then 1 else 0 else 1)) * c)).
+    - apply sum_states_ext. intros x. rewrite E, prodn_mult.
+      rewrite (prodn_ext m (fun j => if Nat.eqb a j then if x j then 1 else 0 else 1)
+                 (fun j => if Nat.eqb a j then if x a then 1 else 0 else 1)), prodn_one by
+        (auto; intros j _; destruct (Nat.eqb_spec a j) as [->|]; reflexivity).
+      unfold w. ring.
+    - rewrite sum_states_scal, (sum_states_prod m (fun j b => w j b * (if Nat.eqb a j then if b then 1 else 0 else 1))).
+      f_equal. apply prodn_ext. intros j _. destruct (Nat.eqb a j); ring. }
+  rewrite A, B.
+  replace (prodn m (fun j => w j true + w j false * (if Nat.eqb a j then 0 else 1)))
+    with (prodn m (fun j => (w j true + w j false) * (if Nat.eqb a j then r else 1))).
+  - rewrite prodn_mult, prodn_one by auto. ring.
+  - apply prodn_ext. intros j _. destruct (Nat.eqb_spec a j) as [<-|]; [|ring].
+    pose proof (free_probability (mu a) (map (seen a) es)) as F. fold r in F. unfold w. rewrite <- F. ring.
+Qed.
+
+(** In the bandit each step has a packet, and this is [avail]. *)
+Lemma last_use_is_age es j : last_use (map (seen j) (map Some es)) = age (map fst es) j.
+Proof.
+  induction es as [|[a ok] t IH]; [reflexivity|]. cbn [map last_use age fst]. unfold seen at 1.
+  destruct (Nat.eqb a j); [reflexivity|]. rewrite IH. reflexivity.
+Qed.
+Theorem pull_pays_avail : forall m mu learner es a, (a < m)%nat ->
+  sum_states m (fun x => joint m mu learner (map Some es) x * (if x a then 1 else 0))
+  = avail mu (map fst es) a * sum_states m (joint m mu learner (map Some es)).
+Proof.
+  intros m mu learner es a Ha. rewrite pull_pays by auto. rewrite last_use_is_age. reflexivity.
+Qed.
+
 (** ** recharge.per_arm_identity
 
     A gap of d steps: summing 1 - q^s over s = 1, ..., d.  Induction on d; both sides are
@@ -182,6 +294,21 @@ Proof.
   rewrite (sumn_ext m (fun j => odds mu j * (INR (length h) - U mu h))
              (fun j => (INR (length h) - U mu h) * odds mu j)) by (intros; ring).
   rewrite sumn_scal. unfold rho. ring.
+Qed.
+
+(** The same, a step: with the shares pi = odds / rho. *)
+Theorem utility_a_step : forall m mu h, (0 < m)%nat -> rates m mu -> arms m h -> (0 < length h)%nat ->
+  let T := INR (length h) in
+  U mu h / T = hamacher m mu * (1 - sumn m (fun j => odds mu j / rho m mu * ((Hind mu h j - U mu h) / T)))
+    + / ((1 + rho m mu) * T) * sumn m (bdry mu h).
+Proof.
+  intros m mu h Hm Hr Ha Hl T. pose proof (utility_identity m mu h Hr Ha) as E. fold T in E.
+  pose proof (rho_pos m mu Hm Hr) as Hp. assert (HT : 0 < T) by (apply lt_0_INR; auto).
+  rewrite (sumn_ext m (fun j => odds mu j / rho m mu * ((Hind mu h j - U mu h) / T))
+             (fun j => / (rho m mu * T) * (odds mu j * (Hind mu h j - U mu h)))) by (intros; field; lra).
+  rewrite sumn_scal. unfold hamacher. apply (Rmult_eq_reg_l ((1 + rho m mu) * T)); [|apply Rgt_not_eq, Rmult_lt_0_compat; lra].
+  replace ((1 + rho m mu) * T * (U mu h / T)) with ((1 + rho m mu) * U mu h) by (field; lra).
+  rewrite E. field. lra.
 Qed.
 
 (** Without the boundary terms it is false: one arm of rate 1/2, one pull. *)
@@ -303,6 +430,12 @@ Proof.
   lra.
 Qed.
 
+Lemma hamacher_unit m mu : (0 < m)%nat -> rates m mu -> 0 < hamacher m mu < 1.
+Proof.
+  intros Hm Hr. pose proof (rho_pos m mu Hm Hr) as Hp. unfold hamacher. split; [apply Rdiv_lt_0_compat; lra|].
+  apply (Rmult_lt_reg_r (1 + rho m mu)); [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra.
+Qed.
+
 (** In the limit: an infinite sequence [a] of arms.  If eventually R_T <= eps T for every eps > 0,
     then eventually U_T >= (h - eps) T for every eps > 0.  Proof: the pathwise bound, and h < 1. *)
 Fixpoint hist (a : nat -> nat) (T : nat) : list nat :=
@@ -320,17 +453,87 @@ Proof.
   destruct (Hno eps He) as [T0 HT]. exists T0. intros T HTT.
   pose proof (hamacher_pathwise m mu (hist a T) Hm Hr (hist_arms m a T Ha)) as L.
   rewrite hist_length in L. specialize (HT T HTT).
-  pose proof (rho_pos m mu Hm Hr) as Hp.
-  assert (0 < hamacher m mu < 1).
-  { unfold hamacher. split; [apply Rdiv_lt_0_compat; lra|].
-    apply (Rmult_lt_reg_r (1 + rho m mu)); [lra|].
-    unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. lra. }
+  pose proof (hamacher_unit m mu Hm Hr).
   pose proof (pos_INR T) as HT0.
   assert (hamacher m mu * regret m mu (hist a T) <= hamacher m mu * (eps * INR T))
     by (apply Rmult_le_compat_l; lra).
   assert (0 <= eps * INR T) by (apply Rmult_le_pos; lra).
   assert (hamacher m mu * (eps * INR T) <= 1 * (eps * INR T)) by (apply Rmult_le_compat_r; lra).
   lra.
+Qed.
+
+(** ** The limits for a randomised learner
+
+    Its law for each horizon is given: weights of histories of that length.  The learner may not know
+    the horizon, in which case the laws belong together, but that is not needed. *)
+Definition laws (m : nat) (d : nat -> list (R * list nat)) : Prop := forall T,
+  (forall w h, In (w, h) (d T) -> 0 <= w /\ arms m h /\ length h = T) /\ Law (d T) (fun _ => 1) = 1.
+Lemma Law_le d F G : (forall w h, In (w, h) d -> 0 <= w /\ F h <= G h) -> Law d F <= Law d G.
+Proof.
+  induction d as [|[w h] d IH]; intros H; unfold Law in *; cbn [fold_right fst snd]; [lra|].
+  destruct (H w h (or_introl eq_refl)) as (Hw & HF).
+  specialize (IH (fun w' h' Hin => H w' h' (or_intror Hin))).
+  assert (w * F h <= w * G h) by (apply Rmult_le_compat_l; auto). lra.
+Qed.
+Lemma eventually_all (P : nat -> nat -> Prop) m :
+  (forall j, (j < m)%nat -> exists T0, forall T, (T0 <= T)%nat -> P j T) ->
+  exists T0, forall T, (T0 <= T)%nat -> forall j, (j < m)%nat -> P j T.
+Proof.
+  induction m as [|m IH]; intros H; [exists 0%nat; intros; lia|].
+  destruct IH as [T0 H0]; [intros; apply H; lia|]. destruct (H m ltac:(lia)) as [T1 H1].
+  exists (Nat.max T0 T1). intros T HT j Hj.
+  destruct (Nat.eq_dec j m) as [->|]; [apply H1; lia|apply H0; lia].
+Qed.
+
+(** In the mean: expected regret o(T) gives the limit for the expected utility. *)
+Theorem no_regret_mean : forall m mu d, (0 < m)%nat -> rates m mu -> laws m d ->
+  (forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat -> Law (d T) (regret m mu) <= eps * INR T) ->
+  forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
+    Law (d T) (U mu) >= (hamacher m mu - eps) * INR T.
+Proof.
+  intros m mu d Hm Hr Hd Hno eps He. destruct (Hno eps He) as [T0 H]. exists T0. intros T HT.
+  destruct (Hd T) as [Hl H1]. pose proof (hamacher_expected m mu T (d T) Hm Hr Hl H1) as L.
+  specialize (H T HT). pose proof (hamacher_unit m mu Hm Hr). pose proof (pos_INR T).
+  assert (hamacher m mu * Law (d T) (regret m mu) <= hamacher m mu * (eps * INR T))
+    by (apply Rmult_le_compat_l; lra).
+  assert (0 <= eps * INR T) by (apply Rmult_le_pos; lra).
+  assert (hamacher m mu * (eps * INR T) <= 1 * (eps * INR T)) by (apply Rmult_le_compat_r; lra). lra.
+Qed.
+
+(** For this it is enough that the expected regret against each single arm is o(T). *)
+Theorem no_regret_mean_each_arm : forall m mu d, (0 < m)%nat -> rates m mu -> laws m d ->
+  (forall j, (j < m)%nat -> forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
+     Law (d T) (fun h => Hind mu h j - U mu h) <= eps * INR T) ->
+  forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
+    Law (d T) (U mu) >= (hamacher m mu - eps) * INR T.
+Proof.
+  intros m mu d Hm Hr Hd Hno eps He.
+  destruct (eventually_all (fun j T => Law (d T) (fun h => Hind mu h j - U mu h) <= eps * INR T) m)
+    as [T0 H]; [intros j Hj; apply Hno; auto|].
+  exists T0. intros T HT. destruct (Hd T) as [Hl H1].
+  pose proof (hamacher_expected_each_arm m mu T (d T) (eps * INR T) Hm Hr Hl H1 (H T HT)) as L.
+  pose proof (hamacher_unit m mu Hm Hr). pose proof (pos_INR T).
+  assert (0 <= eps * INR T) by (apply Rmult_le_pos; lra).
+  assert (hamacher m mu * (eps * INR T) <= 1 * (eps * INR T)) by (apply Rmult_le_compat_r; lra). lra.
+Qed.
+
+(** With high probability: where the regret is at most eps T, the utility is at least (h - eps) T. *)
+Theorem no_regret_probable : forall m mu d, (0 < m)%nat -> rates m mu -> laws m d ->
+  (forall eps eta, 0 < eps -> 0 < eta -> exists T0, forall T, (T0 <= T)%nat ->
+     1 - eta <= Law (d T) (fun h => if Rle_dec (regret m mu h) (eps * INR T) then 1 else 0)) ->
+  forall eps eta, 0 < eps -> 0 < eta -> exists T0, forall T, (T0 <= T)%nat ->
+    1 - eta <= Law (d T) (fun h => if Rle_dec ((hamacher m mu - eps) * INR T) (U mu h) then 1 else 0).
+Proof.
+  intros m mu d Hm Hr Hd Hno eps eta He Hn. destruct (Hno eps eta He Hn) as [T0 H]. exists T0. intros T HT.
+  destruct (Hd T) as [Hl H1]. eapply Rle_trans; [apply (H T HT)|]. apply Law_le. intros w h Hin.
+  destruct (Hl w h Hin) as (Hw & Ha & HL). split; [auto|].
+  destruct (Rle_dec (regret m mu h) (eps * INR T)) as [Hg|];
+    match goal with |- context [Rle_dec ?x (U mu h)] => destruct (Rle_dec x (U mu h)) as [|Hu] end; try lra.
+  exfalso. apply Hu. pose proof (hamacher_pathwise m mu h Hm Hr Ha) as P. rewrite HL in P.
+  pose proof (hamacher_unit m mu Hm Hr). pose proof (pos_INR T).
+  assert (hamacher m mu * regret m mu h <= hamacher m mu * (eps * INR T)) by (apply Rmult_le_compat_l; lra).
+  assert (0 <= eps * INR T) by (apply Rmult_le_pos; lra).
+  assert (hamacher m mu * (eps * INR T) <= 1 * (eps * INR T)) by (apply Rmult_le_compat_r; lra). lra.
 Qed.
 
 (** ** recharge.greedy_no_regret

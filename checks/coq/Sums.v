@@ -46,6 +46,19 @@ Lemma sumn_exchange n m (F : nat -> nat -> R) :
 Proof. induction n; cbn [sumn]; [rewrite sumn_const; ring|]. rewrite IHn, <- sumn_plus. reflexivity. Qed.
 Lemma sumn_first n f : sumn (S n) f = f 0%nat + sumn n (fun k => f (S k)).
 Proof. induction n; [simpl; ring|]. cbn [sumn] in *. rewrite IHn. ring. Qed.
+Lemma prodn_ext n f g : (forall j, (j < n)%nat -> f j = g j) -> prodn n f = prodn n g.
+Proof. induction n; intros H; simpl; [reflexivity|]. rewrite IHn, H; auto. Qed.
+Lemma prodn_mult n f g : prodn n (fun j => f j * g j) = prodn n f * prodn n g.
+Proof. induction n; simpl; [lra|]. rewrite IHn; ring. Qed.
+(** The product over all factors 1 but one is that one. *)
+Lemma prodn_one n a c : (a < n)%nat -> prodn n (fun j => if Nat.eqb a j then c else 1) = c.
+Proof.
+  intros Ha. induction n; [lia|]. simpl. destruct (Nat.eqb_spec a n) as [->|Hne].
+  - rewrite (prodn_ext n _ (fun _ => 1)).
+    + replace (prodn n (fun _ => 1)) with 1; [ring|]. clear. induction n; simpl; lra.
+    + intros j Hj. destruct (Nat.eqb_spec n j); [lia|reflexivity].
+  - rewrite IHn by lia. ring.
+Qed.
 Lemma maxn_ub n f j : (j <= n)%nat -> f j <= maxn n f.
 Proof.
   induction n; intros Hj; simpl.

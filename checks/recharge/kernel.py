@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -153,9 +154,92 @@ _BELIEFS = (
 )
 
 _LOWER = (*_SEQUENCES, *_NAMES)
+_LAW_OF_LENGTH = (
+    Anchor(
+        "Law [(1/3, [0%nat]); (2/3, [1%nat; 0%nat])] (fun h => INR (length h)) = 5/3",
+        "unfold Law; simpl; lra",
+    ),
+)
 _RECHARGE, _RATIO, _OPTIMUM = "Recharge.v", "Ratio.v", "Optimum.v"
+_LAWS = """(forall T, (forall w h, In (w, h) (d T) -> 0 <= w /\\ arms m h /\\ length h = T)
+    /\\ Law (d T) (fun _ => 1) = 1) ->"""
+_NO_REGRET = """(forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
+    Law (d T) (regret m mu) <= eps * INR T) ->"""
+_APPROACHED = """(forall eps T0, 0 < eps -> exists h, (T0 <= length h)%nat /\\ arms m h
+    /\\ (v - eps) * INR (length h) <= U mu h) ->"""
+
+
+def _past(
+    rates: Sequence[Fraction], steps: Sequence[tuple[int, bool] | None], chosen: Fraction
+) -> tuple[Fraction, Fraction]:
+    """Chance of choices and answers, and of these with a free server 0 then: over all services.
+
+    Each choice, of a server or of no packet, has the same chance, whatever the past.
+    """
+    totals = [Fraction(0), Fraction(0)]
+    in_a_step = list(product((False, True), repeat=len(rates)))
+    for services in product(in_a_step, repeat=len(steps)):
+        chance, full, possible = Fraction(1), [False] * len(rates), True
+        for step, served in zip(steps, services, strict=True):
+            chance *= chosen
+            if step is not None:
+                server, accepted = step
+                possible &= accepted is not full[server]
+                full[server] = True
+            for server, (rate, done) in enumerate(zip(rates, served, strict=True)):
+                chance *= rate if done else 1 - rate
+                full[server] &= not done
+        totals[0] += chance * possible
+        totals[1] += chance * possible * (not full[0])
+    return totals[0], totals[1]
+
+
+_STEPS = ((0, True), (1, True), (0, False), None)
+_CHANCE, _CHANCE_FREE = _past(_TWO, _STEPS, Fraction(1, 3))
+_COQ_STEPS = "; ".join(
+    "None" if step is None else f"Some ({step[0]}%nat, {str(step[1]).lower()})"
+    for step in reversed(_STEPS)
+)
+_JOINT = f"joint 2 {by_index(_TWO)} (fun _ _ => 1 / 3) [{_COQ_STEPS}]"
+_PASTS = (
+    Anchor(
+        "last_use [None; Some false; None; Some true] = Some 2%nat /\\ last_use [None] = None",
+        "split; reflexivity",
+    ),
+    Anchor(
+        "seen 1 (Some (1%nat, true)) = Some true /\\ seen 0 (Some (1%nat, true)) = None "
+        "/\\ seen 0 None = None",
+        "repeat split; reflexivity",
+    ),
+    Anchor(f"sum_states 2 ({_JOINT}) = {real(_CHANCE)}", "cbn; lra"),
+    Anchor(
+        f"sum_states 2 (fun x => {_JOINT} x * (if x 0%nat then 1 else 0)) = {real(_CHANCE_FREE)}",
+        "cbn; lra",
+    ),
+)
+
 
 # Theorems -------------------------------------------------------------------------------------------
+
+_PAYS = Theorem(
+    claim="recharge.age_state",
+    proof="Recharge.pull_pays_avail",
+    statement="""forall m mu learner es a, (a < m)%nat ->
+  sum_states m (fun x => joint m mu learner (map Some es) x * (if x a then 1 else 0))
+  = avail mu (map fst es) a * sum_states m (joint m mu learner (map Some es))""",
+    covers="that a pull pays 1 - q^d given the past, whatever the learner and the answers",
+    anchors=_PASTS,
+    mutants=(
+        Mutant(
+            _RECHARGE,
+            "sum_states m (fun x => joint m mu learner (map Some es) x * (if x a then 1 else 0))\n"
+            "  = avail mu (map fst es) a *",
+            "sum_states m (fun x => joint m mu learner (map Some es) x * (if x a then 1 else 0))\n"
+            "  = avail mu (map fst (tl es)) a *",
+            "one step too early",
+        ),
+    ),
+)
 
 THEOREMS = (
     Theorem(
@@ -180,6 +264,26 @@ THEOREMS = (
             ),
         ),
     ),
+    Theorem(
+        claim="recharge.age_state",
+        proof="Recharge.pull_pays",
+        statement="""forall m mu learner es a, (a < m)%nat ->
+  sum_states m (fun x => joint m mu learner es x * (if x a then 1 else 0))
+  = match last_use (map (seen a) es) with None => 1 | Some d => 1 - (1 - mu a) ^ d end
+    * sum_states m (joint m mu learner es)""",
+        covers="all servers at once, any learner: acceptance given all choices and answers",
+        anchors=(*_PASTS, *_BELIEFS),
+        mutants=(
+            Mutant(
+                _RECHARGE,
+                "  | Some true, false => 0\n  | Some false, true => 0\n",
+                "  | Some true, false => 0\n",
+                "a free server that rejects",
+            ),
+        ),
+    ),
+    _PAYS,
+    replace(_PAYS, claim="recharge.per_arm_identity"),
     Theorem(
         claim="recharge.per_arm_identity",
         proof="Recharge.per_arm_identity",
@@ -216,6 +320,7 @@ THEOREMS = (
             ),
         ),
     ),
+    replace(_PAYS, claim="recharge.utility_identity"),
     Theorem(
         claim="recharge.utility_identity",
         proof="Recharge.utility_identity",
@@ -238,6 +343,26 @@ THEOREMS = (
             ),
         ),
     ),
+    Theorem(
+        claim="recharge.utility_identity",
+        proof="Recharge.utility_a_step",
+        statement="""forall m mu h, (0 < m)%nat -> rates m mu -> arms m h -> (0 < length h)%nat ->
+  let T := INR (length h) in
+  U mu h / T = hamacher m mu
+      * (1 - sumn m (fun j => odds mu j / rho m mu * ((Hind mu h j - U mu h) / T)))
+    + / ((1 + rho m mu) * T) * sumn m (bdry mu h)""",
+        covers="the second form, a step",
+        anchors=(*_SEQUENCES, *_NAMES),
+        mutants=(
+            Mutant(
+                _RECHARGE,
+                "+ / ((1 + rho m mu) * T) * sumn m (bdry mu h).",
+                "+ / (rho m mu * T) * sumn m (bdry mu h).",
+                "rho for 1 + rho",
+            ),
+        ),
+    ),
+    replace(_PAYS, claim="recharge.hamacher_lower_bound"),
     Theorem(
         claim="recharge.hamacher_lower_bound",
         proof="Recharge.hamacher_pathwise",
@@ -265,13 +390,7 @@ THEOREMS = (
   (forall w h, In (w, h) d -> 0 <= w /\\ arms m h /\\ length h = T) -> Law d (fun _ => 1) = 1 ->
   Law d (U mu) >= hamacher m mu * (INR T - Law d (regret m mu))""",
         covers="the bound in the mean for every T: any finite law over sequences, so any learner",
-        anchors=(
-            Anchor(
-                "Law [(1/3, [0%nat]); (2/3, [1%nat; 0%nat])] (fun h => INR (length h)) = 5/3",
-                "unfold Law; simpl; lra",
-            ),
-            *_LOWER[:5],
-        ),
+        anchors=(*_LAW_OF_LENGTH, *_LOWER[:5]),
         mutants=(
             Mutant(
                 _RECHARGE,
@@ -288,7 +407,7 @@ THEOREMS = (
   (forall w h, In (w, h) d -> 0 <= w /\\ arms m h /\\ length h = T) -> Law d (fun _ => 1) = 1 ->
   (forall j, (j < m)%nat -> Law d (fun h => Hind mu h j - U mu h) <= K) ->
   Law d (U mu) >= hamacher m mu * (INR T - K)""",
-        covers="that expected regret against each single arm is enough",
+        covers="the same from the expected regret against each single arm",
         anchors=_NAMES[:1],
         mutants=(
             Mutant(
@@ -321,6 +440,71 @@ THEOREMS = (
         ),
     ),
     Theorem(
+        claim="recharge.hamacher_lower_bound",
+        proof="Recharge.no_regret_mean",
+        statement=f"""forall m mu d, (0 < m)%nat -> rates m mu ->
+  {_LAWS}
+  {_NO_REGRET}
+  forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
+    Law (d T) (U mu) >= (hamacher m mu - eps) * INR T""",
+        covers="the limit in expectation",
+        anchors=_LAW_OF_LENGTH,
+        mutants=(
+            Mutant(
+                _RECHARGE,
+                "Law (d T) (regret m mu) <= eps * INR T) ->\n"
+                "  forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->\n"
+                "    Law (d T) (U mu) >= (hamacher m mu - eps) * INR T.",
+                "Law (d T) (regret m mu) <= eps * INR T) ->\n"
+                "  forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->\n"
+                "    Law (d T) (U mu) >= hamacher m mu * INR T.",
+                "no eps",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="recharge.hamacher_lower_bound",
+        proof="Recharge.no_regret_mean_each_arm",
+        statement=f"""forall m mu d, (0 < m)%nat -> rates m mu ->
+  {_LAWS}
+  (forall j, (j < m)%nat -> forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
+    Law (d T) (fun h => Hind mu h j - U mu h) <= eps * INR T) ->
+  forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
+    Law (d T) (U mu) >= (hamacher m mu - eps) * INR T""",
+        covers="the limit in expectation from regret o(T) against each single arm",
+        anchors=_LAW_OF_LENGTH,
+        mutants=(
+            Mutant(
+                _RECHARGE,
+                "Law (d T) (fun h => Hind mu h j - U mu h) <= eps * INR T) ->",
+                "Law (d T) (fun h => Hind mu h j - U mu h) <= INR T) ->",
+                "a regret that every learner has",
+            ),
+        ),
+    ),
+    Theorem(
+        claim="recharge.hamacher_lower_bound",
+        proof="Recharge.no_regret_probable",
+        statement=f"""forall m mu d, (0 < m)%nat -> rates m mu ->
+  {_LAWS}
+  (forall eps eta, 0 < eps -> 0 < eta -> exists T0, forall T, (T0 <= T)%nat ->
+    1 - eta <= Law (d T) (fun h => if Rle_dec (regret m mu h) (eps * INR T) then 1 else 0)) ->
+  forall eps eta, 0 < eps -> 0 < eta -> exists T0, forall T, (T0 <= T)%nat ->
+    1 - eta <= Law (d T)
+      (fun h => if Rle_dec ((hamacher m mu - eps) * INR T) (U mu h) then 1 else 0)""",
+        covers="the limit with high probability",
+        anchors=_LAW_OF_LENGTH,
+        mutants=(
+            Mutant(
+                _RECHARGE,
+                "if Rle_dec ((hamacher m mu - eps) * INR T) (U mu h) then 1 else 0).",
+                "if Rle_dec (hamacher m mu * INR T) (U mu h) then 1 else 0).",
+                "no eps",
+            ),
+        ),
+    ),
+    replace(_PAYS, claim="recharge.greedy_no_regret"),
+    Theorem(
         claim="recharge.greedy_no_regret",
         proof="Recharge.greedy_no_regret",
         statement="""forall m mu h j, greedy m mu h -> (j < m)%nat -> Hind mu h j - U mu h <= 0""",
@@ -351,6 +535,7 @@ THEOREMS = (
             ),
         ),
     ),
+    replace(_PAYS, claim="recharge.odds_best_memoryless"),
     Theorem(
         claim="recharge.odds_best_memoryless",
         proof="Memoryless.best_memoryless",
@@ -428,6 +613,7 @@ THEOREMS = (
             ),
         ),
     ),
+    replace(_PAYS, claim="recharge.normalized_odds_tight"),
     Theorem(
         claim="recharge.normalized_odds_tight",
         proof="Memoryless.normalized_odds_utility",
@@ -470,6 +656,7 @@ THEOREMS = (
             ),
         ),
     ),
+    replace(_PAYS, claim="recharge.opt_upper_bound"),
     Theorem(
         claim="recharge.opt_upper_bound",
         proof="Optimum.opt_upper_bound",
@@ -519,6 +706,25 @@ THEOREMS = (
         ),
         axioms="classic",
     ),
+    Theorem(
+        claim="recharge.opt_upper_bound",
+        proof="Optimum.opt_at_most",
+        statement=f"""forall m mu v, rates m mu ->
+  {_APPROACHED}
+  v <= 1 - prodn m (fun j => 1 - mu j)""",
+        covers="that OPT is at most 1 - prod q: OPT is what sequences of any length come close to",
+        anchors=_SEQUENCES[:1],
+        mutants=(
+            Mutant(
+                _OPTIMUM,
+                "approached m mu v -> v <= 1 - prodq m mu.",
+                "approached m mu v -> v < 1 - prodq m mu.",
+                "strictly less",
+            ),
+        ),
+        axioms="classic",
+    ),
+    replace(_PAYS, claim="recharge.competitive_ratio"),
     Theorem(
         claim="recharge.competitive_ratio",
         proof="Ratio.minimum_characterised",
@@ -581,19 +787,41 @@ THEOREMS = (
     ),
     Theorem(
         claim="recharge.competitive_ratio",
+        proof="Competitive.competitive_mean",
+        statement=f"""forall s m mu d v, 0 < s -> exp s = 1 + s + s * s -> (0 < m)%nat -> rates m mu ->
+  {_APPROACHED}
+  {_LAWS}
+  {_NO_REGRET}
+  forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
+    Law (d T) (U mu) >= ((1 - s / (1 + s) ^ 2) * v - eps) * INR T""",
+        covers="the limit in expectation with c* itself, against OPT: what sequences come close to",
+        anchors=(*_LAW_OF_LENGTH, *_LOWER[:5]),
+        mutants=(
+            Mutant(
+                "Competitive.v",
+                "Law (d T) (U mu) >= ((1 - s / (1 + s) ^ 2) * v - eps) * INR T.",
+                "Law (d T) (U mu) >= (1 - s / (1 + s) ^ 2) * v * INR T.",
+                "no eps",
+            ),
+        ),
+        axioms="classic",
+    ),
+    Theorem(
+        claim="recharge.competitive_ratio",
         proof="Competitive.competitive_limit",
-        statement="""forall s m mu a b, 0 < s -> exp s = 1 + s + s * s -> (0 < m)%nat -> rates m mu ->
-  (forall t, (a t < m)%nat) -> (forall t, (b t < m)%nat) ->
+        statement=f"""forall s m mu a v, 0 < s -> exp s = 1 + s + s * s -> (0 < m)%nat -> rates m mu ->
+  {_APPROACHED}
+  (forall t, (a t < m)%nat) ->
   (forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat -> regret m mu (hist a T) <= eps * INR T) ->
   forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
-    U mu (hist a T) >= (1 - s / (1 + s) ^ 2) * U mu (hist b T) - eps * INR T""",
-        covers="the limit on each path with no regret, with c* itself, against any schedule",
+    U mu (hist a T) >= ((1 - s / (1 + s) ^ 2) * v - eps) * INR T""",
+        covers="the limit on each path with no regret, with c* itself, against OPT",
         anchors=_NAMES[:1],
         mutants=(
             Mutant(
                 "Competitive.v",
-                "(1 - s / (1 + s) ^ 2) * U mu (hist b T) - eps * INR T.",
-                "(1 - s / (1 + s) ^ 2) * U mu (hist b T).",
+                "U mu (hist a T) >= ((1 - s / (1 + s) ^ 2) * v - eps) * INR T.",
+                "U mu (hist a T) >= (1 - s / (1 + s) ^ 2) * v * INR T.",
                 "no eps",
             ),
         ),
@@ -662,71 +890,38 @@ THEOREMS = (
     ),
 )
 
-_PAY = "that a pull pays 1 - q^d (recharge.age_state), which is the definition here"
-
 REACH = (
     Reach(
         "recharge.age_state",
         outside=(
-            "several servers at once, and arrivals: that the buffers are independent given the "
-            "past; and that an optimal policy is a deterministic schedule"
+            "that arrivals do not touch the buffers, and that an optimal policy is a "
+            "deterministic schedule"
         ),
+        uncovered="that a schedule is as good as any policy (a policy is an average over schedules)",
     ),
-    Reach(
-        "recharge.per_arm_identity",
-        outside=_PAY,
-    ),
-    Reach(
-        "recharge.utility_identity",
-        outside=f"the second form, divided by (1 + rho) T; {_PAY}",
-    ),
-    Reach(
-        "recharge.hamacher_lower_bound",
-        outside=(
-            "the limits in expectation and with high probability: dividing the bounds for "
-            f"each T by T (the limit on a path, so almost surely, is covered); {_PAY}"
-        ),
-        uncovered=(
-            "the limits in expectation and with high probability: divide the bounds for each "
-            "T by T and let T grow (one line, in the chapter)"
-        ),
-    ),
+    Reach("recharge.per_arm_identity", outside="", extent="whole"),
+    Reach("recharge.utility_identity", outside="", extent="whole"),
+    Reach("recharge.hamacher_lower_bound", outside="", uncovered="", extent="whole"),
     Reach(
         "recharge.greedy_no_regret",
         outside=(
             "that it earns at least hT and is c*-competitive (two other claims), and that on "
-            f"the rates 1/2, 1/10, 3/10 its long-run utility is below OPT; {_PAY}"
+            "the rates 1/2, 1/10, 3/10 its long-run utility is below OPT"
         ),
     ),
     Reach(
         "recharge.odds_best_memoryless",
         outside=(
             "that the utility of a router is in the long run the sum of the pays of its arms; "
-            f"the last sentence, which joins other claims; and {_PAY}"
+            "and the last sentence, which joins other claims"
         ),
     ),
     Reach(
         "recharge.normalized_odds_tight",
-        outside=(
-            f"the last sentence, which divides both bounds by T and subtracts them; and {_PAY}"
-        ),
+        outside="the last sentence, which divides both bounds by T and subtracts them",
     ),
-    Reach(
-        "recharge.opt_upper_bound",
-        outside=f"the step to OPT: divide by T and let T grow; {_PAY}",
-        uncovered="the step to OPT: divide by T and let T grow",
-    ),
-    Reach(
-        "recharge.competitive_ratio",
-        outside=(
-            "the limit for a learner with no regret in expectation (that on each path with no "
-            f"regret is covered), and OPT in place of every schedule; {_PAY}"
-        ),
-        uncovered=(
-            "the limit in expectation: average over the learner's sequences, divide by T and "
-            "let T grow; and OPT in place of every schedule"
-        ),
-    ),
+    Reach("recharge.opt_upper_bound", outside="", uncovered="", extent="whole"),
+    Reach("recharge.competitive_ratio", outside="", uncovered="", extent="whole"),
     Reach(
         "recharge.competitive_ratio_m",
         outside=(
