@@ -189,6 +189,29 @@ _POLICIES = (
     ),
 )
 
+_TIES = (
+    # What a policy of largest rates may do: any of equals, idle without a job, throw coins.
+    Anchor(
+        "forall r avail n t Phi s k v1 v0, here avail t s k -> "
+        "(forall p, here avail t s p -> r p <= r k) -> "
+        "best r avail n (S t) (fun g => Phi (card s :: g)) (clr k s) v1 -> "
+        "best r avail n (S t) (fun g => Phi (card s :: g)) s v0 -> "
+        "best r avail (S n) t Phi s (r k * v1 + (1 - r k) * v0)",
+        "intros; eapply b_serve; eassumption",
+    ),
+    Anchor(
+        "forall r avail n t Phi s v, (forall p, ~ here avail t s p) -> "
+        "best r avail n (S t) (fun g => Phi (card s :: g)) s v -> best r avail (S n) t Phi s v",
+        "intros; eapply b_idle; eassumption",
+    ),
+    Anchor(
+        "forall r avail n t Phi s a v w, best r avail n t Phi s v -> "
+        "best r avail n t Phi s w -> best r avail n t Phi s (a * v + (1 - a) * w)",
+        "intros; eapply b_coin; eassumption",
+    ),
+    Anchor("forall r avail t Phi s, best r avail 0 t Phi s (Phi [card s])", "intros; apply b_end"),
+)
+
 # Theorems -------------------------------------------------------------------------------------------
 
 _COUPLING, _FILE, _STEPS = "Coupling.v", "GreedyOptimal.v", "Steps.v"
@@ -522,6 +545,23 @@ THEOREMS = (
         covers="two jobs of the same rate, in whichever order they are served: equality",
         anchors=_GREEDY,
         mutants=(_UNEQUAL,),
+    ),
+    Theorem(
+        claim="contextual.path_likelihood",
+        proof="GreedyOptimal.ties_are_free",
+        statement="""forall r : nat -> R, (forall p q, (p <= q)%nat -> r q <= r p) ->
+  forall avail : nat -> nat -> bool, (forall t p, avail t p = true -> avail (S t) p = true) ->
+  forall n t (Phi : list nat -> R) s v, best r avail n t Phi s v -> v = V r avail n t Phi s""",
+        covers="however ties are broken, by round, by the set or by coins, the law is the same",
+        anchors=(*_TIES, *_GREEDY),
+        mutants=(
+            Mutant(
+                _FILE,
+                "here t s k -> (forall p, here t s p -> r p <= r k) ->",
+                "here t s k ->",
+                "any job",
+            ),
+        ),
     ),
     Theorem(
         claim="contextual.greedy_is_optimal",

@@ -488,6 +488,36 @@ Proof. induction n; intros t s i Hi; destruct Hi as [Gi Ai];
       match goal with |- ?m <= _ => replace m with ((1 - r k) * d1 + r k * d2) by (unfold d1, d2; ring) end.
       assert ((1 - r k) * d1 <= (1 - r k) * H n (S t) s) by (apply Rmult_le_compat_l; lra).
       assert (r k * d2 <= r k * H n (S t) (clr k s)) by (apply Rmult_le_compat_l; lra). lra. Qed.
+(** ** Ties are free
+
+    [best n t Phi s v]: the mean v of Phi under a policy that serves some waiting job of the largest rate,
+    whichever of equals, and throws coins if it likes. *)
+Inductive best : nat -> nat -> (list nat -> R) -> list bool -> R -> Prop :=
+| b_end : forall t Phi s, best 0 t Phi s (Phi [card s])
+| b_idle : forall n t Phi s v, (forall p, ~ here t s p) ->
+    best n (S t) (fun g => Phi (card s :: g)) s v -> best (S n) t Phi s v
+| b_serve : forall n t Phi s k v1 v0, here t s k -> (forall p, here t s p -> r p <= r k) ->
+    best n (S t) (fun g => Phi (card s :: g)) (clr k s) v1 ->
+    best n (S t) (fun g => Phi (card s :: g)) s v0 ->
+    best (S n) t Phi s (r k * v1 + (1 - r k) * v0)
+| b_coin : forall n t Phi s u v v', best n t Phi s v -> best n t Phi s v' ->
+    best n t Phi s (u * v + (1 - u) * v').
+Theorem ties_are_free : forall n t Phi s v, best n t Phi s v -> v = V n t Phi s.
+Proof.
+  intros n t Phi s v B. induction B as [t Phi s|n t Phi s v N B IH|n t Phi s k v1 v0 Hk Hm B1 IH1 B0 IH0|
+    n t Phi s u v v' B IH B' IH'].
+  - reflexivity.
+  - rewrite IH. cbn [V]. unfold top. destruct (topf (avail t) s) as [k|] eqn:E; [|reflexivity].
+    destruct (topf_some _ _ _ E) as (G & A & _). destruct (N k). split; auto.
+  - rewrite IH1, IH0. cbn [V]. unfold top.
+    destruct (topf_le s (avail t) k (proj1 Hk) (proj2 Hk)) as (q & E & L). rewrite E.
+    destruct (topf_some _ _ _ E) as (G & A & _).
+    destruct (Nat.eq_dec q k) as [->|D]; [reflexivity|].
+    assert (Eq : r q = r k) by (pose proof (rmono q k L); pose proof (Hm q (conj G A)); lra).
+    rewrite (equal_rates n (S t) _ s q k); [rewrite Eq; reflexivity|lia| | |auto];
+      apply here_S; auto; split; auto.
+  - rewrite IH, IH'. ring.
+Qed.
 End Q.
 
 (** ** Nearest false statements: two jobs of rates 1 and 0, or one of rate 1/2, and no arrivals *)

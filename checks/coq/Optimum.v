@@ -4,7 +4,7 @@
     q a pull after d steps pays 1 - exp(-l d), which is at most 1 - y - y L + y l d, where y =
     exp(-L). *)
 
-From Coq Require Import Reals Lra Lia List Arith ZArith.
+From Coq Require Import Reals Lra Lia List Arith ZArith Classical_Prop Classical_Pred_Type.
 From Book Require Export Recharge.
 Import ListNotations.
 Open Scope R_scope.
@@ -123,6 +123,50 @@ Proof.
   pose proof (opt_upper_bound m mu h Hr Ha) as O. specialize (H0 (length h) ltac:(lia)).
   assert (0 < INR (length h)) by (apply lt_0_INR; lia).
   assert (v = 1 - prodq m mu + 3 * eps) as E by (unfold eps; field). rewrite E in HU. nra.
+Qed.
+
+(** A law does no better than its best sequence, so that randomised and adaptive schedules come close to
+    no more than sequences. *)
+Lemma law_some d x F : (forall w h, In (w, h) d -> 0 <= w) -> Law d (fun _ => 1) = 1 -> x <= Law d F ->
+  exists w h, In (w, h) d /\ x <= F h.
+Proof.
+  intros Hw H1 Hx.
+  destruct (List.Exists_dec (fun wh : R * list nat => x <= F (snd wh)) d) as [E|N].
+  { intros wh. destruct (Rle_dec x (F (snd wh))); auto. }
+  - apply Exists_exists in E as ([w h] & Hin & E). exists w, h. auto.
+  - exfalso.
+    assert (K : Law d F <= x * Law d (fun _ => 1) /\ (Law d F = x * Law d (fun _ => 1) -> Law d (fun _ => 1) = 0)).
+    { clear H1 Hx. induction d as [|[w h] d IH]; unfold Law in *; cbn [fold_right fst snd]; [split; intros; lra|].
+      assert (~ x <= F h) by (intros C; apply N; left; exact C).
+      pose proof (Hw w h (or_introl eq_refl)).
+      destruct IH as [A B]; [intros w' h' Hin; apply (Hw w' h'); right; auto|intros C; apply N; right; exact C|].
+      assert (w * F h <= w * x) by (apply Rmult_le_compat_l; lra).
+      split; [lra|]. intros E. assert (E1 : w * F h = w * x) by lra.
+      assert (w = 0). { destruct (Req_dec w 0); auto. apply Rmult_eq_reg_l in E1; [lra|auto]. }
+      rewrite B by lra. subst. ring. }
+    rewrite H1 in K. destruct K as [K1 K2]. assert (Law d F = x * 1) by lra. specialize (K2 H). lra.
+Qed.
+Theorem approached_by_laws : forall m mu v, (forall eps T0, 0 < eps -> exists T d, (T0 <= T)%nat
+    /\ (forall w h, In (w, h) d -> 0 <= w /\ arms m h /\ length h = T) /\ Law d (fun _ => 1) = 1
+    /\ (v - eps) * INR T <= Law d (U mu)) -> approached m mu v.
+Proof.
+  intros m mu v H eps T0 He. destruct (H eps T0 He) as (T & d & HT & Hd & H1 & HU).
+  destruct (law_some d _ (U mu) (fun w h Hin => proj1 (Hd w h Hin)) H1 HU) as (w & h & Hin & E).
+  destruct (Hd w h Hin) as (_ & Ha & HL). exists h. rewrite HL. auto.
+Qed.
+(** OPT, the least upper bound of what infinite schedules reach again and again, is approached. *)
+Definition reaches (m : nat) (mu : nat -> R) (v : R) : Prop := exists a, (forall t, (a t < m)%nat)
+  /\ forall eps T0, 0 < eps -> exists T, (T0 <= T)%nat /\ (v - eps) * INR T <= U mu (hist a T).
+Theorem opt_is_approached : forall m mu v, is_lub (reaches m mu) v -> approached m mu v.
+Proof.
+  intros m mu v [Hub Hl] eps T0 He.
+  assert (N : ~ forall x, reaches m mu x -> x <= v - eps / 2) by (intros C; specialize (Hl _ C); lra).
+  assert (E : exists x, reaches m mu x /\ v - eps / 2 < x).
+  { apply not_all_ex_not in N as [x Hx]. exists x.
+    apply imply_to_and in Hx as [A B]. split; [exact A|lra]. }
+  destruct E as (x & (a & Ha & Hx) & Hv). destruct (Hx (eps / 2) T0 ltac:(lra)) as (T & HT & HU).
+  exists (hist a T). rewrite hist_length. split; [auto|]. split; [apply hist_arms; auto|].
+  pose proof (pos_INR T). assert ((v - eps) * INR T <= (x - eps / 2) * INR T) by (apply Rmult_le_compat_r; lra). lra.
 Qed.
 
 (** No additive constant saves the bound with 1 - prod q - 1/100: round robin on two servers of

@@ -517,14 +517,15 @@ Proof.
   assert (hamacher m mu * (eps * INR T) <= 1 * (eps * INR T)) by (apply Rmult_le_compat_r; lra). lra.
 Qed.
 
-(** With high probability: where the regret is at most eps T, the utility is at least (h - eps) T. *)
-Theorem no_regret_probable : forall m mu d, (0 < m)%nat -> rates m mu -> laws m d ->
-  (forall eps eta, 0 < eps -> 0 < eta -> exists T0, forall T, (T0 <= T)%nat ->
+(** With probability 1 - eta: where the regret is at most eps T, the utility is at least (h - eps) T, on
+    the same event.  For every eta this is "with high probability". *)
+Theorem no_regret_probable : forall m mu d eta, (0 < m)%nat -> rates m mu -> laws m d ->
+  (forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
      1 - eta <= Law (d T) (fun h => if Rle_dec (regret m mu h) (eps * INR T) then 1 else 0)) ->
-  forall eps eta, 0 < eps -> 0 < eta -> exists T0, forall T, (T0 <= T)%nat ->
+  forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
     1 - eta <= Law (d T) (fun h => if Rle_dec ((hamacher m mu - eps) * INR T) (U mu h) then 1 else 0).
 Proof.
-  intros m mu d Hm Hr Hd Hno eps eta He Hn. destruct (Hno eps eta He Hn) as [T0 H]. exists T0. intros T HT.
+  intros m mu d eta Hm Hr Hd Hno eps He. destruct (Hno eps He) as [T0 H]. exists T0. intros T HT.
   destruct (Hd T) as [Hl H1]. eapply Rle_trans; [apply (H T HT)|]. apply Law_le. intros w h Hin.
   destruct (Hl w h Hin) as (Hw & Ha & HL). split; [auto|].
   destruct (Rle_dec (regret m mu h) (eps * INR T)) as [Hg|];

@@ -50,6 +50,8 @@ Lemma prodn_ext n f g : (forall j, (j < n)%nat -> f j = g j) -> prodn n f = prod
 Proof. induction n; intros H; simpl; [reflexivity|]. rewrite IHn, H; auto. Qed.
 Lemma prodn_mult n f g : prodn n (fun j => f j * g j) = prodn n f * prodn n g.
 Proof. induction n; simpl; [lra|]. rewrite IHn; ring. Qed.
+Lemma prodn_nonneg n f : (forall j, (j < n)%nat -> 0 <= f j) -> 0 <= prodn n f.
+Proof. induction n; intros H; simpl; [lra|]. apply Rmult_le_pos; auto. Qed.
 (** The product over all factors 1 but one is that one. *)
 Lemma prodn_one n a c : (a < n)%nat -> prodn n (fun j => if Nat.eqb a j then c else 1) = c.
 Proof.

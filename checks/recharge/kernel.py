@@ -212,6 +212,14 @@ _PASTS = (
         "repeat split; reflexivity",
     ),
     Anchor(f"sum_states 2 ({_JOINT}) = {real(_CHANCE)}", "cbn; lra"),
+    Anchor(  # the learner sees all that was before, and nothing else
+        f"forall learner, sum_states 2 (joint 2 {by_index(_TWO)} learner [{_COQ_STEPS}]) = "
+        "learner [] (Some 0%nat) * learner [Some (0%nat, true)] (Some 1%nat) "
+        "* learner [Some (1%nat, true); Some (0%nat, true)] (Some 0%nat) "
+        "* learner [Some (0%nat, false); Some (1%nat, true); Some (0%nat, true)] None "
+        f"* {real(81 * _CHANCE)}",
+        "intros; cbn; field",
+    ),
     Anchor(
         f"sum_states 2 (fun x => {_JOINT} x * (if x 0%nat then 1 else 0)) = {real(_CHANCE_FREE)}",
         "cbn; lra",
@@ -237,6 +245,72 @@ _PAYS = Theorem(
             "sum_states m (fun x => joint m mu learner (map Some es) x * (if x a then 1 else 0))\n"
             "  = avail mu (map fst (tl es)) a *",
             "one step too early",
+        ),
+    ),
+)
+
+_HAS_LAWS = Theorem(
+    claim="recharge.hamacher_lower_bound",
+    proof="Feedback.learner_has_laws",
+    statement="""forall m mu learner, rates m mu ->
+  (forall t, (forall a, 0 <= learner t a) /\\ sumn m (fun a => learner t (Some a)) = 1) ->
+  forall T, let d := map (fun es => (sum_states m (joint m mu learner (map Some es)), map fst es))
+      (pasts m T) in
+  (forall w h, In (w, h) d -> 0 <= w /\\ arms m h /\\ length h = T) /\\ Law d (fun _ => 1) = 1""",
+    covers="that any learner with feedback and coins has such a law over sequences for each T",
+    anchors=(
+        Anchor(
+            "pasts 2 1 = [[(0%nat, true)]; [(0%nat, false)]; [(1%nat, true)]; [(1%nat, false)]]",
+            "reflexivity",
+        ),
+        Anchor("length (pasts 2 3) = 64%nat", "reflexivity"),
+        *_PASTS,
+    ),
+    mutants=(
+        Mutant(
+            "Feedback.v",
+            "(forall a, 0 <= learner t a) /\\ sumn m (fun a => learner t (Some a)) = 1.",
+            "(forall a, 0 <= learner t a) /\\ sumn m (fun a => learner t (Some a)) <= 1.",
+            "choices that are lost",
+        ),
+    ),
+)
+_OPT = Theorem(
+    claim="recharge.opt_upper_bound",
+    proof="Optimum.opt_is_approached",
+    statement="""forall m mu v,
+  is_lub (fun x => exists a, (forall t, (a t < m)%nat) /\\ forall eps T0, 0 < eps ->
+    exists T, (T0 <= T)%nat /\\ (x - eps) * INR T <= U mu (hist a T)) v ->
+  forall eps T0, 0 < eps -> exists h, (T0 <= length h)%nat /\\ arms m h
+    /\\ (v - eps) * INR (length h) <= U mu h""",
+    covers="OPT, the least upper bound of what infinite schedules reach, is what they come close to",
+    anchors=_SEQUENCES[:1],
+    mutants=(
+        Mutant(
+            "Optimum.v",
+            "is_lub (reaches m mu) v -> approached m mu v.",
+            "is_upper_bound (reaches m mu) v -> approached m mu v.",
+            "any upper bound",
+        ),
+    ),
+    axioms="classic",
+)
+_OF_LAWS = Theorem(
+    claim="recharge.opt_upper_bound",
+    proof="Optimum.approached_by_laws",
+    statement=f"""forall m mu v,
+  (forall eps T0, 0 < eps -> exists T d, (T0 <= T)%nat
+    /\\ (forall w h, In (w, h) d -> 0 <= w /\\ arms m h /\\ length h = T) /\\ Law d (fun _ => 1) = 1
+    /\\ (v - eps) * INR T <= Law d (U mu)) ->
+  {_APPROACHED.removesuffix(" ->")}""",
+    covers="policies with coins and feedback come close to no more than schedules do",
+    anchors=(*_LAW_OF_LENGTH, *_SEQUENCES[:1]),
+    mutants=(
+        Mutant(
+            "Optimum.v",
+            "/\\ (v - eps) * INR T <= Law d (U mu)) -> approached m mu v.",
+            "/\\ (v - 2 * eps) * INR T <= Law d (U mu)) -> approached m mu v.",
+            "twice as far",
         ),
     ),
 )
@@ -283,6 +357,23 @@ THEOREMS = (
         ),
     ),
     _PAYS,
+    Theorem(
+        claim="recharge.age_state",
+        proof="Feedback.chance_answers",
+        statement="""forall m mu learner a t, (a < m)%nat ->
+  let chance es := sum_states m (joint m mu learner (map Some es)) in
+  chance ((a, true) :: t) + chance ((a, false) :: t) = learner (map Some t) (Some a) * chance t""",
+        covers="accepted or rejected: the chances of both answers add up to that of the choice",
+        anchors=_PASTS,
+        mutants=(
+            Mutant(
+                "Feedback.v",
+                "  = learner (map Some t) (Some a) * chance m mu learner t.",
+                "  = learner (map Some t) (Some 0%nat) * chance m mu learner t.",
+                "another choice",
+            ),
+        ),
+    ),
     replace(_PAYS, claim="recharge.per_arm_identity"),
     Theorem(
         claim="recharge.per_arm_identity",
@@ -362,6 +453,21 @@ THEOREMS = (
             ),
         ),
     ),
+    Theorem(
+        claim="recharge.utility_identity",
+        proof="Recharge.Uarm_sum",
+        statement="forall m mu h, arms m h -> sumn m (Uarm mu h) = U mu h",
+        covers="the utility of a sequence is the sum of what its arms paid",
+        anchors=_SEQUENCES,
+        mutants=(
+            Mutant(
+                _RECHARGE,
+                "arms m h -> sumn m (Uarm mu h) = U mu h.",
+                "sumn m (Uarm mu h) = U mu h.",
+                "arms outside, too",
+            ),
+        ),
+    ),
     replace(_PAYS, claim="recharge.hamacher_lower_bound"),
     Theorem(
         claim="recharge.hamacher_lower_bound",
@@ -383,6 +489,7 @@ THEOREMS = (
             ),
         ),
     ),
+    _HAS_LAWS,
     Theorem(
         claim="recharge.hamacher_lower_bound",
         proof="Recharge.hamacher_expected",
@@ -425,7 +532,7 @@ THEOREMS = (
   (forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat -> regret m mu (hist a T) <= eps * INR T) ->
   forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
     U mu (hist a T) >= (hamacher m mu - eps) * INR T""",
-        covers="the limit on each path with no regret",
+        covers="the limit on each path with no regret, hence almost surely",
         anchors=(
             Anchor("hist (fun t => (2 * t)%nat) 3 = [4%nat; 2%nat; 0%nat]", "reflexivity"),
             *_NAMES[:1],
@@ -485,14 +592,14 @@ THEOREMS = (
     Theorem(
         claim="recharge.hamacher_lower_bound",
         proof="Recharge.no_regret_probable",
-        statement=f"""forall m mu d, (0 < m)%nat -> rates m mu ->
+        statement=f"""forall m mu d eta, (0 < m)%nat -> rates m mu ->
   {_LAWS}
-  (forall eps eta, 0 < eps -> 0 < eta -> exists T0, forall T, (T0 <= T)%nat ->
+  (forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
     1 - eta <= Law (d T) (fun h => if Rle_dec (regret m mu h) (eps * INR T) then 1 else 0)) ->
-  forall eps eta, 0 < eps -> 0 < eta -> exists T0, forall T, (T0 <= T)%nat ->
+  forall eps, 0 < eps -> exists T0, forall T, (T0 <= T)%nat ->
     1 - eta <= Law (d T)
       (fun h => if Rle_dec ((hamacher m mu - eps) * INR T) (U mu h) then 1 else 0)""",
-        covers="the limit with high probability",
+        covers="the limit with probability 1 - eta, for each eta: with high probability",
         anchors=_LAW_OF_LENGTH,
         mutants=(
             Mutant(
@@ -706,6 +813,8 @@ THEOREMS = (
         ),
         axioms="classic",
     ),
+    _OPT,
+    _OF_LAWS,
     Theorem(
         claim="recharge.opt_upper_bound",
         proof="Optimum.opt_at_most",
@@ -781,6 +890,24 @@ THEOREMS = (
                 "U mu a >= 7701634 / 10000000 * (U mu b - INR m)",
                 "U mu a >= 7702000 / 10000000 * (U mu b - INR m)",
                 "0.7702",
+            ),
+        ),
+        axioms="classic",
+    ),
+    replace(_HAS_LAWS, claim="recharge.competitive_ratio"),
+    replace(_OPT, claim="recharge.competitive_ratio"),
+    replace(_OF_LAWS, claim="recharge.competitive_ratio"),
+    Theorem(
+        claim="recharge.competitive_ratio",
+        proof="Ratio.ratio_lower",
+        statement="""forall r, 0 < r -> 7701634 / 10000000 <= r / ((1 + r) * (1 - exp (- r)))""",
+        covers="0.7701634, without machine integers",
+        mutants=(
+            Mutant(
+                _RATIO,
+                "0 < r -> 7701634 / 10000000 <= g r.",
+                "0 < r -> 7701635 / 10000000 <= g r.",
+                "the last digit",
             ),
         ),
         axioms="classic",
