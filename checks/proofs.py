@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from checks.claim import find
-from checks.methods.kernel import SOURCES, Theorem, all_theorems
+from checks.methods.kernel import SOURCES, Theorem, all_theorems, text_of
 from checks.methods.kernel_record import Word, foundations, words
 from checks.page import Page, table
 
@@ -112,10 +112,7 @@ def source(module: str) -> Page:
     ValueError
         If there is no such source.
     """
-    path = SOURCES / f"{module}.v"
-    if not path.is_file():
-        raise ValueError(f"module = {module!r}: must be a source in {SOURCES.name}")
-    text, html = path.read_text("utf-8"), []
+    text, html = text_of(module, SOURCES), []
     for prose, piece in _pieces(text):
         html.append(_prose(piece) if prose else "".join(_code(module, piece)))
     plain = f"{module}.v, {len(text.splitlines())} lines: {', '.join(_THEOREM.findall(text))}"

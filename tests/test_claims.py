@@ -1,6 +1,7 @@
 """The claim model: what a verdict needs, and that a check without teeth is found out."""
 
 import re
+from pathlib import Path
 from fractions import Fraction
 
 import pytest
@@ -360,6 +361,13 @@ def test_a_card_reads_well_in_a_terminal():
     assert "0.77016349200449182161" in text
     assert "holds as corrected" in text
     assert "1.29842560752563911948" in text
+
+
+def test_the_card_that_the_readme_shows():
+    readme = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+    shown = readme.partition("bounds show competitive_ratio\n")[2].partition("...\n...\n")[0]
+    assert shown.count("\n") == 2
+    assert card("recharge.competitive_ratio").text().startswith(shown)
 
 
 def test_a_card_links_to_methods_and_ledger():

@@ -464,6 +464,14 @@ def test_sources_and_theorems_belong_together():
 
 
 @with_coq
+def test_the_digest_and_coq_agree_on_what_a_source_needs(tmp_path):
+    with coq.Programs(60) as programs:
+        book = kernel._copy(kernel.SOURCES, tmp_path / "work", programs)
+    for module, below in book.needs.items():
+        assert kernel_record.needs(module) == tuple(sorted(below))
+
+
+@with_coq
 def test_a_changed_digit_in_a_pinned_statement_fails():
     (theorem,) = (t for t in kernel.all_theorems() if t.proof == "Strategic.tightness_example")
     theorem = changed(theorem, refutations=(), mutants=())

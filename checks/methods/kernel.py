@@ -252,6 +252,20 @@ class Result:
     message: str
 
 
+def text_of(module: str, sources: Path = SOURCES) -> str:
+    """The text of a source.
+
+    Raises
+    ------
+    ValueError
+        If there is no such source.
+    """
+    path = sources / f"{module}.v"
+    if not path.is_file():
+        raise ValueError(f"module = {module!r}: must be a source in {sources.name}")
+    return path.read_text("utf-8")
+
+
 @dataclass
 class _Book:
     """The sources, in a folder of their own: their text, and what each depends on, itself last."""

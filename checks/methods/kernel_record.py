@@ -20,7 +20,15 @@ from typing import Any
 from checks import ledger
 from checks.claim import TOPICS
 from checks.methods.coq import CLASSIC, PROFILES, code_of
-from checks.methods.kernel import SOURCES, Reach, Result, Theorem, all_reaches, all_theorems
+from checks.methods.kernel import (
+    SOURCES,
+    Reach,
+    Result,
+    Theorem,
+    all_reaches,
+    all_theorems,
+    text_of,
+)
 
 RECORD = ledger.BASELINES / "kernel.json"
 SCHEMA = 1
@@ -39,11 +47,8 @@ def needs(module: str, sources: Path = SOURCES) -> tuple[str, ...]:
     ValueError
         If there is no such source.
     """
-    path = sources / f"{module}.v"
-    if not path.is_file():
-        raise ValueError(f"module = {module!r}: must be a source in {sources.name}")
     found = {module}
-    for sentence in re.split(r"\.\s", code_of(path.read_text("utf-8"))):
+    for sentence in re.split(r"\.\s", code_of(text_of(module, sources))):
         # However it is written; a name of Coq's library that is also a source is one too many.
         for name in re.findall(r"\w+", sentence) if re.search(r"\bRequire\b", sentence) else ():
             if name not in found and (sources / f"{name}.v").is_file():
@@ -54,7 +59,7 @@ def needs(module: str, sources: Path = SOURCES) -> tuple[str, ...]:
 def digest(theorem: Theorem, sources: Path = SOURCES) -> str:
     """A digest of all that Coq reads for a theorem and for its controls."""
     read = {module for pin in theorem.pinned for module in needs(pin.module, sources)}
-    texts = {module: (sources / f"{module}.v").read_text("utf-8") for module in sorted(read)}
+    texts = {module: text_of(module, sources) for module in sorted(read)}
     data = (theorem.axioms, theorem.pinned, theorem.mutants, texts)
     return hashlib.sha256(repr(data).encode()).hexdigest()[:16]
 
