@@ -1,8 +1,8 @@
 """The claim model: what a verdict needs, and that a check without teeth is found out."""
 
 import re
-from pathlib import Path
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 import z3
